@@ -1,0 +1,255 @@
+#include "arena/arena.h"
+
+#include "base/checks.h"
+#include "policy/options.h"
+
+namespace arenite {
+
+namespace {
+
+GrowthRule growth_rule() { return {.reservation = options.reservation(), .pad = options.top_pad()}; }
+
+}  // namespace
+
+std::size_t Arena::take_slots(ClassIndex cls, void** out, std::size_t want) {
+  const os::LockGuard guard(lock_);
+  if (contained()) return 0;
+  std::size_t taken = transfer_.pop(cls, out, want);
+  while (taken < want) {
+    Heap* const heap = lowest_partial(cls);
+    if (heap != nullptr) {
+      const UnitIndex span{static_cast<std::uint32_t>(heap->partial_spans(cls).lowest())};
+      taken += arenite::take_slots(*heap, span, out + taken, want - taken);
+    } else if (taken != 0 || !open_new_span(cls)) {
+      break;  // a short batch rather than one more span
+    }
+  }
+  return taken;
+}
+
+void* Arena::give_slots(void* const* slots, std::size_t count) {
+  const os::LockGuard guard(lock_);
+  if (contained()) return nullptr;
+  void* refused = nullptr;
+  for (std::size_t index = 0; index < count; ++index) {
+    void* const slot = slots[index];
+    Heap& heap = Heap::of(slot);
+    const GranuleByte byte = heap.map().get(heap.granule_of(slot));
+    const bool taken_back = byte.is_cached() && (transfer_.push(byte.cls(), slot) || give_to_span(heap, slot));
+    if (!taken_back && refused == nullptr) refused = slot;
+  }
+  return refused;
+}
+
+bool Arena::give_to_span(Heap& heap, void* slot) {
+  const UnitIndex first = heap.span_start(heap.unit_of(slot));
+  const Span& span = heap.span_at(first);
+  const ClassIndex cls = span.cls;
+  if (!heap.owns_class(cls) || !give_slot(heap, first, slot)) return false;
+  if (span.all_free()) {
+    give_units(heap, close_span(heap, first));
+  } else if (partial_hint_[cls.value] == nullptr || &heap < partial_hint_[cls.value]) {
+    partial_hint_[cls.value] = &heap;
+  }
+  return true;
+}
+
+Heap* Arena::lowest_partial(ClassIndex cls) {
+  Heap* heap = partial_hint_[cls.value];
+  while (heap != nullptr && heap->partial_spans(cls).empty()) heap = heap->next();
+  partial_hint_[cls.value] = heap;
+  return heap;
+}
+
+bool Arena::open_new_span(ClassIndex cls) {
+  const SizeClass& info = size_class(cls);
+  const UnitsOf taken = take_units(info.kind, {info.span_units}, {1}, /*may_grow=*/true);
+  if (taken.heap == nullptr) return false;
+  open_span(*taken.heap, taken.units.range, cls);
+  partial_hint_[cls.value] = taken.heap;  // there was none
+  return true;
+}
+
+// What is ready comes first, in order of address; then a heap that can grow; then a new heap.
+Arena::UnitsOf Arena::take_units(HeapKind kind, UnitCount count, UnitCount alignment, bool may_grow) {
+  const GrowthRule growth = growth_rule();
+  for (const bool growing : {false, true}) {
+    if (growing && !may_grow) return {};
+    for (Heap* heap = first_heap(kind); heap != nullptr; heap = heap->next()) {
+      const TakenUnits units = heap->take_units(count, alignment, growing ? &growth : nullptr);
+      if (units.range.count.value != 0) return {.heap = heap, .units = units};
+    }
+  }
+  // An aligned run may need to skip units behind the start of the heap.
+  const UnitCount skipped{alignment.value - 1};
+  const UnitCount room = heap_capacity(kind) < count + skipped ? heap_capacity(kind) : count + skipped;
+  Heap* const heap = room < count ? nullptr : add_heap(kind, room);
+  if (heap == nullptr) return {};
+  const TakenUnits units = heap->take_units(count, alignment, &growth);
+  if (units.range.count.value == 0) return {};
+  return {.heap = heap, .units = units};
+}
+
+Heap* Arena::add_heap(HeapKind kind, UnitCount capacity) {
+  Heap* const added = Heap::create(kind, id_, capacity, growth_rule());
+  if (added == nullptr) return nullptr;
+  ProtectedPtr<Heap>& first = heaps_[static_cast<std::size_t>(kind)];
+  if (first.get() == nullptr || added < first.get()) {
+    added->set_next(first.get());
+    first.set(added);
+    return added;
+  }
+  Heap* before = first.get();
+  while (before->next() != nullptr && before->next() < added) before = before->next();
+  added->set_next(before->next());
+  before->set_next(added);
+  return added;
+}
+
+void Arena::give_units(Heap& heap, UnitRange range) {
+  heap.give_units(range);
+  heap.trim_top({.threshold = options.trim_threshold(), .pad = options.top_pad()}, /*decommit=*/false);
+}
+
+TakenRun Arena::take_run(UnitCount count, UnitCount alignment, bool may_grow) {
+  const os::LockGuard guard(lock_);
+  if (contained()) return {};
+  const UnitsOf taken = take_units(HeapKind::kRuns, count, alignment, may_grow);
+  if (taken.heap == nullptr) return {};
+  const UnitIndex first = taken.units.range.first;
+  Span& span = taken.heap->span_at(first);
+  span = Span{};
+  span.cls = kRunClass;
+  span.units = static_cast<std::uint16_t>(count.value);
+  taken.heap->map().set(first.value, GranuleByte::live(kRunClass));
+  return {.pointer = pointer_at(taken.heap->address_of_unit(first)), .zeroed = taken.units.zeroed};
+}
+
+bool Arena::give_run(void* run) {
+  const os::LockGuard guard(lock_);
+  if (contained()) return true;
+  Heap& heap = Heap::of(run);
+  const UnitIndex first = heap.unit_of(run);
+  if (heap.map().get(first.value) != GranuleByte::live(kRunClass)) return false;
+  heap.map().set(first.value, GranuleByte::free(kRunClass));
+  const UnitRange range{.first = first, .count = {heap.span_at(first).units}};
+  heap.span_at(first) = Span{};
+  give_units(heap, range);
+  return true;
+}
+
+std::size_t Arena::run_bytes(const void* run) {
+  const os::LockGuard guard(lock_);
+  const Heap& heap = Heap::of(run);
+  const UnitIndex first = heap.unit_of(run);
+  if (heap.map().get(first.value) != GranuleByte::live(kRunClass)) return 0;
+  return heap.span_at(first).units * kUnitSize;
+}
+
+bool Arena::resize_run(void* run, UnitCount count) {
+  const os::LockGuard guard(lock_);
+  Heap& heap = Heap::of(run);
+  const UnitIndex first = heap.unit_of(run);
+  if (contained() || heap.map().get(first.value) != GranuleByte::live(kRunClass)) return false;
+  Span& span = heap.span_at(first);
+  const UnitCount old_count{span.units};
+  const GrowthRule growth = growth_rule();
+  if (count > old_count && !heap.extend_units({.first = first, .count = old_count}, count - old_count, &growth)) return false;
+  span.units = static_cast<std::uint16_t>(count.value);
+  if (count < old_count) give_units(heap, {.first = first + count, .count = old_count - count});
+  return true;
+}
+
+void Arena::flush_transfer_stacks() {
+  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
+    void* slot = nullptr;
+    while (transfer_.pop({cls}, &slot, 1) == 1) give_to_span(Heap::of(slot), slot);
+  }
+}
+
+std::size_t Arena::trim(std::size_t pad) {
+  const os::LockGuard guard(lock_);
+  if (contained()) return 0;
+  flush_transfer_stacks();
+  std::size_t released = 0;
+  for (const ProtectedPtr<Heap>& list : heaps_) {
+    for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) {
+      released += heap->trim_top({.threshold = 0, .pad = pad}, /*decommit=*/false);
+      released += heap->purge_free_units();
+    }
+  }
+  return released;
+}
+
+std::size_t Arena::release_reservations() {
+  const os::LockGuard guard(lock_);
+  std::size_t released = 0;
+  for (const ProtectedPtr<Heap>& list : heaps_) {
+    for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) released += heap->release_reservation();
+  }
+  return released;
+}
+
+void Arena::count_span(const Heap& heap, UnitIndex first, ArenaFigures* figures) const {
+  const Span& span = heap.span_at(first);
+  if (span.cls == kRunClass) {
+    figures->live_bytes += span.units * kUnitSize;
+    return;
+  }
+  const SizeClass& info = size_class(span.cls);
+  const std::size_t start = heap.granule_of(pointer_at(heap.address_of_unit(first)));
+  const std::size_t step = info.slot_size >> granule_bits(heap.kind());
+  std::size_t live = 0;
+  std::size_t cached = 0;
+  for (std::size_t slot = 0; slot < span.carved; ++slot) {
+    const GranuleByte byte = heap.map().get(start + slot * step);
+    if (byte.is_live()) ++live;
+    if (byte.is_cached()) ++cached;
+  }
+  const std::size_t free = std::size_t{info.slots_per_span} - live - cached;
+  figures->live_slots += live;
+  figures->cached_slots += cached;
+  figures->free_slots += free;
+  figures->live_bytes += live * info.slot_size;
+  figures->cached_bytes += cached * info.slot_size;
+  figures->free_bytes += free * info.slot_size;
+}
+
+ArenaFigures Arena::figures() {
+  const os::LockGuard guard(lock_);
+  ArenaFigures figures;
+  for (const ProtectedPtr<Heap>& list : heaps_) {
+    for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) {
+      const HeapFigures of_heap = heap->figures();
+      ++figures.heap_count;
+      figures.heaps.reserved += of_heap.reserved;
+      figures.heaps.committed += of_heap.committed;
+      figures.heaps.grown += of_heap.grown;
+      figures.heaps.free_units += of_heap.free_units;
+      figures.heaps.free_unit_runs += of_heap.free_unit_runs;
+      figures.heaps.top += of_heap.top;
+      heap->for_each_span([&](UnitIndex first) { count_span(*heap, first, &figures); });
+    }
+  }
+  return figures;
+}
+
+void Arena::check_invariants() {
+  const os::LockGuard guard(lock_);
+  for (std::size_t kind = 0; kind < kHeapKinds; ++kind) {
+    const Heap* before = nullptr;
+    for (Heap* heap = heaps_[kind].get(); heap != nullptr; before = heap, heap = heap->next()) {
+      ARENITE_CHECK(heap->arena() == id_ && static_cast<std::size_t>(heap->kind()) == kind);
+      ARENITE_CHECK(before == nullptr || before < heap);
+      heap->check_invariants();
+    }
+  }
+  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
+    for (Heap* heap = first_heap(size_class({cls}).kind); heap != nullptr; heap = heap->next()) {
+      const bool skipped = partial_hint_[cls] == nullptr || heap < partial_hint_[cls];
+      ARENITE_CHECK(!skipped || heap->partial_spans({cls}).empty());
+    }
+  }
+}
+
+}  // namespace arenite

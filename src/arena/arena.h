@@ -1,0 +1,100 @@
+// An arena: some heaps of each kind, the partly used spans in them, transfer stacks, one lock. The unit of ownership (a slot
+// goes back to the arena it came from) and of containment. Threads attach to arenas through the registry.
+// Every public function takes the lock itself; none of them calls up or reports.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "arena/transfer_stack.h"
+#include "base/protected_ptr.h"
+#include "base/relaxed.h"
+#include "heap/heap.h"
+#include "os/lock.h"
+
+namespace arenite {
+
+struct TakenRun {
+  void* pointer = nullptr;
+  bool zeroed = false;
+};
+
+struct ArenaFigures {
+  HeapFigures heaps;           // sums over the arena's heaps
+  std::size_t heap_count = 0;
+  std::size_t live_slots = 0;  // belong to the program
+  std::size_t live_bytes = 0;  // of slots and runs of the program
+  std::size_t cached_slots = 0;
+  std::size_t cached_bytes = 0;
+  std::size_t free_slots = 0;  // in spans: carved and given back, or never handed out
+  std::size_t free_bytes = 0;
+};
+
+class Arena {
+ public:
+  explicit Arena(ArenaId id) : id_(id) {}
+
+  ArenaId id() const { return id_; }
+  os::Lock& lock() { return lock_; }
+
+  // A contained arena gives nothing and takes nothing; what lives in it stays readable.
+  bool contained() const { return relaxed_load(&contained_); }
+  void contain() { relaxed_store(&contained_, true); }
+
+  // Up to `want` slots of a class, marked cached. At least one, unless the arena is contained or the system refuses.
+  std::size_t take_slots(ClassIndex cls, void** out, std::size_t want);
+  // Cached slots of this arena, of any classes, come back. The first whose map byte says that it is not cached is returned
+  // and left as it is; null if all were.
+  void* give_slots(void* const* slots, std::size_t count);
+
+  // A run of whole units, marked live. Without `may_grow`, only from memory that is ready.
+  TakenRun take_run(UnitCount count, UnitCount alignment, bool may_grow);
+  // False if no live run starts there.
+  bool give_run(void* run);
+  // The length of the live run that starts there; 0 if none does.
+  std::size_t run_bytes(const void* run);
+  // Longer or shorter in place; false if that is not possible.
+  bool resize_run(void* run, UnitCount count);
+
+  // All transfer stacks to the spans; then free pages to the system, but `pad` bytes of each top. The bytes released.
+  std::size_t trim(std::size_t pad);
+  // Unused address space to the system. The bytes released.
+  std::size_t release_reservations();
+
+  ArenaFigures figures();
+  void check_invariants();
+
+  // The registry's: guarded by its lock.
+  struct {
+    std::uint32_t attached = 0;
+    bool on_free_list = false;
+    ProtectedPtr<Arena> next_free;
+  } registered;
+
+ private:
+  struct UnitsOf {
+    Heap* heap = nullptr;
+    TakenUnits units;
+  };
+
+  Heap* first_heap(HeapKind kind) const { return heaps_[static_cast<std::size_t>(kind)].get(); }
+  UnitsOf take_units(HeapKind kind, UnitCount count, UnitCount alignment, bool may_grow);
+  Heap* add_heap(HeapKind kind, UnitCount capacity);
+  void give_units(Heap& heap, UnitRange range);
+
+  Heap* lowest_partial(ClassIndex cls);
+  bool open_new_span(ClassIndex cls);
+  bool give_to_span(Heap& heap, void* slot);
+  void flush_transfer_stacks();
+  void count_span(const Heap& heap, UnitIndex first, ArenaFigures* figures) const;
+
+  ArenaId id_;
+  bool contained_ = false;
+  os::Lock lock_{os::LockRank::kArena};
+  ProtectedPtr<Heap> heaps_[kHeapKinds];  // each list in order of address
+  // No heap below this one has a partly used span of the class. Null: none at all.
+  Heap* partial_hint_[kClassCount + 1] = {};
+  TransferStacks transfer_;
+};
+
+}  // namespace arenite

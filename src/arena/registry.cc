@@ -1,0 +1,111 @@
+#include "arena/registry.h"
+
+#include <new>
+
+#include "base/checks.h"
+#include "os/memory.h"
+#include "os/processors.h"
+#include "policy/options.h"
+
+namespace arenite {
+
+constinit Registry registry;
+
+namespace {
+
+constexpr std::size_t kArenasPerProcessor = 8;
+
+}  // namespace
+
+// Acquire pairs with the release in make(): the arena behind each number up to the count is complete.
+std::uint16_t Registry::count() const { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE); }
+
+Arena* Registry::find(ArenaId id) const { return id.value == 0 || id.value > count() ? nullptr : arenas_[id.value]; }
+
+std::size_t Registry::limit() {
+  const std::size_t fixed = options.arena_max();
+  if (fixed != 0) return fixed;
+  if (processors_ == 0) processors_ = os::processor_count();
+  const std::size_t by_processors = kArenasPerProcessor * processors_;
+  const std::size_t untested = options.arena_test();
+  const std::size_t limit = by_processors > untested ? by_processors : untested;
+  return limit < kMaxArenas ? limit : kMaxArenas;
+}
+
+Arena* Registry::attach() {
+  const os::LockGuard guard(lock_);
+  Arena* arena = take_free();
+  if (arena == nullptr && count_ < limit()) arena = make();
+  if (arena == nullptr) arena = least_used();
+  if (arena != nullptr) ++arena->registered.attached;
+  return arena;
+}
+
+Arena* Registry::take_free() {
+  Arena* const arena = free_list_.get();
+  if (arena == nullptr) return nullptr;
+  free_list_.set(arena->registered.next_free.get());
+  arena->registered.on_free_list = false;
+  return arena;
+}
+
+Arena* Registry::make() {
+  if (count_ == kMaxArenas) return nullptr;
+  void* const place = os::map(align_up(sizeof(Arena), os::page_size()), os::page_size());
+  if (place == nullptr) return nullptr;
+  const auto number = static_cast<std::uint16_t>(count_ + 1);
+  arenas_[number] = new (place) Arena({number});
+  __atomic_store_n(&count_, number, __ATOMIC_RELEASE);
+  return arenas_[number];
+}
+
+Arena* Registry::least_used() {
+  Arena* least = nullptr;
+  for (std::uint16_t number = 1; number <= count_; ++number) {
+    Arena* const arena = arenas_[number];
+    if (arena->contained()) continue;
+    if (least == nullptr || arena->registered.attached < least->registered.attached) least = arena;
+  }
+  return least;
+}
+
+void Registry::detach(Arena& arena) {
+  const os::LockGuard guard(lock_);
+  ARENITE_CHECK(arena.registered.attached > 0);
+  --arena.registered.attached;
+  put_on_free_list(arena);
+}
+
+void Registry::put_on_free_list(Arena& arena) {
+  if (arena.registered.attached != 0 || arena.registered.on_free_list || arena.contained()) return;
+  arena.registered.next_free.set(free_list_.get());
+  arena.registered.on_free_list = true;
+  free_list_.set(&arena);
+}
+
+void Registry::keep_only(const Arena* own) {
+  const os::LockGuard guard(lock_);
+  for (std::uint16_t number = 1; number <= count_; ++number) {
+    Arena& arena = *arenas_[number];
+    arena.registered.attached = &arena == own ? 1 : 0;
+    put_on_free_list(arena);
+  }
+}
+
+void Registry::check_invariants() {
+  const os::LockGuard guard(lock_);
+  ARENITE_CHECK(count_ <= kMaxArenas);
+  std::size_t listed = 0;
+  for (const Arena* arena = free_list_.get(); arena != nullptr; arena = arena->registered.next_free.get()) {
+    ARENITE_CHECK(arena->registered.on_free_list && ++listed <= count_);
+  }
+  for (std::uint16_t number = 1; number <= count_; ++number) {
+    const Arena& arena = *arenas_[number];
+    ARENITE_CHECK(arena.id() == ArenaId{number});
+    if (arena.registered.on_free_list) --listed;
+    if (!arena.contained()) ARENITE_CHECK(arena.registered.on_free_list == (arena.registered.attached == 0));
+  }
+  ARENITE_CHECK(listed == 0);
+}
+
+}  // namespace arenite

@@ -1,0 +1,119 @@
+// What a thread keeps for itself: its magazines, its remote buffer, its arena. The two hot functions of the library are here:
+// take() is the heart of malloc, give() of free. They refuse whatever is odd; the slow twins look again and decide.
+//
+// state       arena     magazines       calls go
+// kNew        none      closed          to attach(), once
+// kAttaching  none      closed          to a borrowed arena (the system's functions may allocate while attaching)
+// kCached     attached  open once used  the fast way
+// kUncached   attached  closed          to the arena: the slow lever (thread_cache=0, perturb)
+// kEnded      none      closed          to a borrowed arena: late destructors of the thread
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "arena/arena.h"
+#include "base/attributes.h"
+#include "cache/magazine.h"
+#include "heap/heap.h"
+#include "heap/heap_table.h"
+
+namespace arenite {
+
+class ThreadCache {
+ public:
+  constexpr ThreadCache() {
+    for (void**& top : top_) top = closed_top();
+  }
+
+  static ThreadCache& current();
+
+  // A slot of `cls`, marked live; null if the magazine is empty. `granule_bits` is that of the class's kind of heap.
+  ARENITE_ALWAYS_INLINE void* take(unsigned cls, unsigned granule_bits);
+  // Takes `pointer` back if it is a live slot of the thread's own arena whose magazine has room.
+  ARENITE_ALWAYS_INLINE bool give(void* pointer) { return give_if(pointer, [](std::size_t) { return true; }); }
+  // The same, if `accepts(class)` also says so.
+  template <typename Accepts>
+  ARENITE_ALWAYS_INLINE bool give_if(void* pointer, Accepts accepts);
+
+  bool is_new() const { return state_ == State::kNew; }
+  // Get an arena and, if `cached`, magazines. Where the system refuses them, the thread goes on without.
+  void attach(bool cached);
+
+  // As take(), whatever it takes: refills the magazine, asks the arena, then other arenas. Null if no arena can serve.
+  void* take_slow(ClassIndex cls);
+  // A live slot of any arena comes back. Returns a slot that an arena refused, since it was given back twice; else null.
+  void* give_slow(void* slot, ClassIndex cls, ArenaId owner);
+
+  // A run from the thread's arena; without magazines the same.
+  TakenRun take_run(UnitCount count, UnitCount alignment, bool may_grow);
+
+  // Everything home; the magazines stay open. Returns a refused slot or null.
+  void* flush();
+  // The thread ends: everything home, the arena detached, the store to the pool. Returns a refused slot or null.
+  void* end();
+
+  Arena* arena() const { return arena_; }
+
+ private:
+  enum class State : std::uint8_t { kNew, kAttaching, kCached, kUncached, kEnded };
+
+  bool is_open(ClassIndex cls) const { return top_[cls.value] != closed_top(); }
+  void open_magazine(ClassIndex cls);
+  void close_magazines();
+  void leave_contained_arena();
+  void* refill(ClassIndex cls);
+  void* take_from(Arena& arena, ClassIndex cls);
+  void* take_from_others(ClassIndex cls);
+  void* flush_oldest_half(ClassIndex cls);
+  void* flush_remote();
+
+  //   C1  arena_tag_ is that of arena_, or kNoArenaTag       C2  store_ != null <=> state_ == kCached
+  //   C3  top_[c] is the closed one, or, when kCached and c has been used, lies in store_'s magazine of c; top_[0] is closed
+  void** top_[kClassCount + 1];
+  std::uint32_t arena_tag_ = kNoArenaTag;
+  State state_ = State::kNew;
+  Arena* arena_ = nullptr;
+  MagazineStore* store_ = nullptr;
+};
+
+extern thread_local constinit ThreadCache current_cache ARENITE_INITIAL_EXEC;
+
+ARENITE_ALWAYS_INLINE ThreadCache& ThreadCache::current() { return current_cache; }
+
+ARENITE_ALWAYS_INLINE std::uint8_t* map_byte_of(std::uintptr_t address, std::uintptr_t granule) {
+  return static_cast<std::uint8_t*>(pointer_at((address & ~(kHeapSize - 1)) + kGranuleMapOffset + granule));
+}
+
+void* ThreadCache::take(unsigned cls, unsigned granule_bits) {
+  void** const top = top_[cls];
+  void* const slot = top[-1];
+  if (ARENITE_UNLIKELY(slot == nullptr)) return nullptr;
+  const std::uintptr_t address = address_of(slot);
+  relaxed_store(map_byte_of(address, (address & (kHeapSize - 1)) >> granule_bits), static_cast<std::uint8_t>(cls));
+  top_[cls] = top - 1;
+  return slot;
+}
+
+template <typename Accepts>
+bool ThreadCache::give_if(void* pointer, Accepts accepts) {
+  const std::uintptr_t address = address_of(pointer);
+  const std::uintptr_t index = address >> kPlatform.heap_bits;
+  if (ARENITE_UNLIKELY(index >= kHeapTableEntries)) return false;
+  const std::uint32_t shift = relaxed_load(&heap_table[index]) ^ arena_tag_;
+  if (ARENITE_UNLIKELY(shift >= kOwnShiftLimit)) return false;
+  // Rotated, not shifted: an address inside a granule becomes far too large and fails the same test as nothing else does.
+  const std::uintptr_t granule = std::rotr(address & (kHeapSize - 1), static_cast<int>(shift));
+  if (ARENITE_UNLIKELY(granule >= kHeapSize / kMinSlotSize)) return false;
+  std::uint8_t* const byte = map_byte_of(address, granule);
+  const std::size_t cls = relaxed_load(byte);  // 0 needs no test of its own: that magazine is always closed
+  if (ARENITE_UNLIKELY(cls > kClassCount || !accepts(cls))) return false;
+  void** const top = top_[cls];
+  if (ARENITE_UNLIKELY(is_full_marker(*top))) return false;
+  relaxed_store(byte, static_cast<std::uint8_t>(GranuleByte::kCached | cls));
+  *top = pointer;
+  top_[cls] = top + 1;
+  return true;
+}
+
+}  // namespace arenite

@@ -1,0 +1,32 @@
+#include "heap/block.h"
+
+#include "heap/heap.h"
+#include "heap/large_mappings.h"
+#include "os/memory.h"
+
+namespace arenite {
+
+Block find_block(const void* pointer) {
+  Block block;
+  block.heap = lookup_heap(pointer);
+  if (!block.heap.is_heap()) {
+    if (!is_aligned(address_of(pointer), os::page_size())) return block;
+    block.bytes = large_mappings.find(pointer);
+    if (block.bytes != 0) block.kind = BlockKind::kMapping;
+    return block;
+  }
+  if (!is_aligned(address_of(pointer), std::size_t{1} << block.heap.granule_bits())) return block;
+  const Heap& heap = Heap::of(pointer);
+  block.byte = heap.map().get(heap.granule_of(pointer));
+  if (!block.byte.is_live()) return block;
+  if (block.byte.cls() == kRunClass) {
+    block.kind = BlockKind::kRun;
+    block.bytes = heap.span_at(heap.unit_of(pointer)).units * kUnitSize;
+  } else {
+    block.kind = BlockKind::kSlot;
+    block.bytes = size_class(block.byte.cls()).slot_size;
+  }
+  return block;
+}
+
+}  // namespace arenite

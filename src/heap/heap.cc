@@ -1,0 +1,248 @@
+#include "heap/heap.h"
+
+#include <new>
+
+#include "base/checks.h"
+#include "heap/heap_table.h"
+#include "os/memory.h"
+
+namespace arenite {
+
+namespace {
+
+constexpr UnitIndex kHeapEnd{static_cast<std::uint32_t>(kUnitsPerHeap)};
+
+// The map becomes writable in steps of this many bytes.
+constexpr std::size_t kMapStep = kMaxPageSize;
+
+constexpr UnitIndex lower(UnitIndex a, UnitIndex b) { return a < b ? a : b; }
+
+// The first unit boundary at or behind `bytes` from the base that is also a page boundary, for every page size.
+constexpr UnitIndex unit_end(std::size_t bytes) {
+  return {static_cast<std::uint32_t>(align_up(bytes, kMaxPageSize) / kUnitSize)};
+}
+
+std::size_t page_granularity() { return os::page_size() > kUnitSize ? os::page_size() : kUnitSize; }
+
+void* reserve_heap(std::size_t wanted, std::size_t needed, std::size_t* reserved) {
+  for (std::size_t bytes = wanted > needed ? wanted : needed;; bytes = bytes / 2 > needed ? bytes / 2 : needed) {
+    *reserved = align_up(bytes, kMaxPageSize);
+    if (void* const base = os::reserve(*reserved, kHeapSize); base != nullptr) return base;
+    if (bytes == needed) return nullptr;
+  }
+}
+
+}  // namespace
+
+Heap::Heap(HeapKind kind, ArenaId arena, UnitIndex reserved)
+    : kind_(kind),
+      arena_(arena),
+      top_(first_unit_of(kind)),
+      grown_(top_),
+      committed_(top_),
+      reserved_(reserved),
+      map_committed_(align_down((top_.value * kUnitSize) >> granule_bits(kind), kMapStep)) {}
+
+Heap* Heap::create(HeapKind kind, ArenaId arena, UnitCount capacity, const GrowthRule& growth) {
+  const UnitIndex needed = first_unit_of(kind) + capacity;
+  if (needed > kHeapEnd) return nullptr;
+  const std::size_t wanted = growth.reservation < kHeapSize ? growth.reservation : kHeapSize;
+  std::size_t reserved = 0;
+  void* const base = reserve_heap(wanted, needed.value * kUnitSize, &reserved);
+  if (base == nullptr) return nullptr;
+  const bool usable = os::commit(base, align_up(kSpanTableOffset + kUnitsPerHeap * sizeof(Span), kMaxPageSize)) &&
+                      os::make_readable(pointer_at(address_of(base) + kGranuleMapOffset),
+                                        align_up(map_bytes(kind), kMaxPageSize));
+  if (!usable) {
+    os::release(base, reserved);
+    return nullptr;
+  }
+  Heap* const heap = new (base) Heap(kind, arena, {static_cast<std::uint32_t>(reserved / kUnitSize)});
+  enter_heap(base, arena, arenite::granule_bits(kind));
+  return heap;
+}
+
+TakenUnits Heap::take_units(UnitCount count, UnitCount alignment, const GrowthRule* growth) {
+  if (count.value <= longest_free_) {
+    std::size_t longest = 0;
+    const std::size_t start = free_units_.find_run(count.value, alignment.value, &longest);
+    if (start != Bitmap<kUnitsPerHeap>::kNone) {
+      free_units_.clear_range(start, count.value);
+      return taken({.first = {static_cast<std::uint32_t>(start)}, .count = count});
+    }
+    longest_free_ = longest;
+  }
+  const UnitIndex start{static_cast<std::uint32_t>(align_up(top_.value, alignment.value))};
+  const UnitIndex end = start + count;
+  if (end > kHeapEnd || (end > grown_ && (growth == nullptr || !grow_to(end, *growth)))) return {};
+  const UnitRange skipped{.first = top_, .count = start - top_};
+  top_ = end;
+  if (skipped.count.value != 0) give_units(skipped);
+  return taken({.first = start, .count = count});
+}
+
+TakenUnits Heap::taken(UnitRange range) {
+  const bool zeroed = dirty_units_.count(range.first.value, range.count.value) == 0;
+  dirty_units_.set_range(range.first.value, range.count.value);
+  if (kind_ == HeapKind::kRuns) map().erase(range.first.value, range.count.value);
+  return {.range = range, .zeroed = zeroed};
+}
+
+bool Heap::extend_units(UnitRange range, UnitCount more, const GrowthRule* growth) {
+  const UnitIndex end = range.end() + more;
+  if (range.end() == top_) {
+    if (end > kHeapEnd || (end > grown_ && (growth == nullptr || !grow_to(end, *growth)))) return false;
+    top_ = end;
+  } else {
+    if (end > top_ || free_units_.next_clear(range.end().value) < end.value) return false;
+    free_units_.clear_range(range.end().value, more.value);
+  }
+  taken({.first = range.end(), .count = more});
+  return true;
+}
+
+void Heap::give_units(UnitRange range) {
+  if (range.end() == top_) {
+    const auto free_below = static_cast<std::uint32_t>(free_units_.run_below(range.first.value));
+    top_ = range.first - UnitCount{free_below};
+    free_units_.clear_range(top_.value, free_below);
+    return;
+  }
+  free_units_.set_range(range.first.value, range.count.value);
+  const std::size_t before = free_units_.run_below(range.first.value);
+  const std::size_t merged = before + free_units_.next_clear(range.first.value) - range.first.value;
+  if (merged > longest_free_) longest_free_ = merged;
+}
+
+bool Heap::grow_to(UnitIndex end, const GrowthRule& growth) {
+  // In proportion to the heap, too, so that building up a large heap costs few calls.
+  const std::size_t eighth = (committed_.value - first_unit_of(kind_).value) * kUnitSize / 8;
+  const std::size_t slack = growth.pad > eighth ? growth.pad : eighth;
+  const UnitIndex padded = unit_end(saturating_add(end.value * kUnitSize, slack < kHeapSize ? slack : kHeapSize));
+  const UnitIndex wanted = lower(padded, end > reserved_ ? kHeapEnd : reserved_);
+  const UnitIndex needed = unit_end(end.value * kUnitSize);
+  if (needed > committed_ && !commit_to(wanted) && !commit_to(needed)) return false;
+  const UnitIndex with_pad = unit_end(saturating_add(end.value * kUnitSize, growth.pad < kHeapSize ? growth.pad : kHeapSize));
+  grown_ = lower(with_pad, committed_);
+  return true;
+}
+
+bool Heap::commit_to(UnitIndex end) {
+  if (end > reserved_ && !reserve_to(end)) return false;
+  const std::size_t map_end = align_up((end.value * kUnitSize) >> granule_bits(kind_), kMapStep);
+  if (map_end > map_committed_) {
+    const std::uintptr_t map_base = address_of(this) + kGranuleMapOffset;
+    if (!os::commit(pointer_at(map_base + map_committed_), map_end - map_committed_)) return false;
+    map_committed_ = map_end;
+  }
+  if (!os::commit(pointer_at(address_of_unit(committed_)), (end - committed_).value * kUnitSize)) return false;
+  committed_ = end;
+  return true;
+}
+
+bool Heap::reserve_to(UnitIndex end) {
+  if (!os::reserve_at(pointer_at(address_of_unit(reserved_)), (end - reserved_).value * kUnitSize)) return false;
+  reserved_ = end;
+  return true;
+}
+
+std::size_t Heap::trim_top(const TrimRule& rule, bool decommit) {
+  const std::size_t bytes = trimmable((grown_ - top_).value * kUnitSize, rule, page_granularity());
+  if (bytes == 0) return 0;
+  const UnitIndex end = grown_;
+  const UnitIndex start{static_cast<std::uint32_t>(
+      align_up((end.value * kUnitSize) - bytes, page_granularity()) / kUnitSize)};
+  if (start >= end) return 0;
+  grown_ = start;
+  return release_units({.first = start, .count = end - start}, decommit);
+}
+
+// The pages of a free range, which starts at a page boundary, go back. A refusal by the system leaves them dirty.
+std::size_t Heap::release_units(UnitRange range, bool decommit) {
+  const std::size_t dirty = dirty_units_.count(range.first.value, range.count.value) * kUnitSize;
+  if (decommit) {
+    // All that is committed behind the start goes, so that the committed part stays one piece.
+    const std::size_t bytes = (committed_ - range.first).value * kUnitSize;
+    if (!os::decommit(pointer_at(address_of_unit(range.first)), bytes)) return 0;
+    dirty_units_.clear_range(range.first.value, (committed_ - range.first).value);
+    committed_ = range.first;
+    return bytes;
+  }
+  if (dirty == 0) return 0;
+  if (!os::purge(pointer_at(address_of_unit(range.first)), range.count.value * kUnitSize)) return 0;
+  dirty_units_.clear_range(range.first.value, range.count.value);
+  return dirty;
+}
+
+std::size_t Heap::purge_free_units() {
+  const auto pages = static_cast<std::uint32_t>(page_granularity() / kUnitSize);
+  std::size_t bytes = 0;
+  for (std::size_t first = free_units_.lowest(); first != Bitmap<kUnitsPerHeap>::kNone;) {
+    const std::size_t end = free_units_.next_clear(first);
+    const std::size_t page_first = align_up(first, pages);
+    const std::size_t page_end = align_down(end, pages);
+    if (page_first < page_end) {
+      bytes += release_units({.first = {static_cast<std::uint32_t>(page_first)},
+                              .count = {static_cast<std::uint32_t>(page_end - page_first)}},
+                             /*decommit=*/false);
+    }
+    first = free_units_.next_set(end);
+  }
+  return bytes;
+}
+
+std::size_t Heap::release_reservation() {
+  const std::size_t bytes = (reserved_ - committed_).value * kUnitSize;
+  if (bytes == 0 || !os::release(pointer_at(address_of_unit(committed_)), bytes)) return 0;
+  reserved_ = committed_;
+  return bytes;
+}
+
+HeapFigures Heap::figures() const {
+  HeapFigures figures;
+  const std::size_t map_start = align_down((first_unit_of(kind_).value * kUnitSize) >> granule_bits(kind_), kMapStep);
+  figures.reserved = reserved_.value * kUnitSize;
+  figures.committed = (committed_ - first_unit_of(kind_)).value * kUnitSize + map_committed_ - map_start;
+  figures.grown = (grown_ - first_unit_of(kind_)).value * kUnitSize;
+  figures.top = (grown_ - top_).value * kUnitSize;
+  for (std::size_t first = free_units_.lowest(); first != Bitmap<kUnitsPerHeap>::kNone;) {
+    const std::size_t end = free_units_.next_clear(first);
+    figures.free_units += (end - first) * kUnitSize;
+    ++figures.free_unit_runs;
+    first = free_units_.next_set(end);
+  }
+  return figures;
+}
+
+void Heap::check_invariants() const {
+  const UnitIndex first = first_unit_of(kind_);
+  ARENITE_CHECK(first <= top_ && top_ <= grown_ && grown_ <= committed_ && committed_ <= reserved_ && reserved_ <= kHeapEnd);
+  ARENITE_CHECK(free_units_.count(0, first.value) == 0);
+  ARENITE_CHECK(free_units_.next_set(top_.value) == Bitmap<kUnitsPerHeap>::kNone);
+  ARENITE_CHECK(top_ == first || !free_units_.test(top_.value - 1));
+  ARENITE_CHECK(dirty_units_.next_set(committed_.value) == Bitmap<kUnitsPerHeap>::kNone);
+  std::size_t partial_seen = 0;
+  for (UnitIndex unit = first; unit < top_;) {
+    if (free_units_.test(unit.value)) {
+      const std::size_t end = free_units_.next_clear(unit.value);
+      ARENITE_CHECK(end - unit.value <= longest_free_);
+      unit = {static_cast<std::uint32_t>(end)};
+      continue;
+    }
+    const Span& span = span_at(unit);
+    ARENITE_CHECK(span.cls.value != 0 && span.units_before == 0 && span.units != 0);
+    if (span.cls != kRunClass) {
+      check_span(*this, unit);
+      const bool listed = const_cast<Heap*>(this)->partial_spans(span.cls).test(unit.value);
+      ARENITE_CHECK(listed == span.can_give());
+      if (listed) ++partial_seen;
+    }
+    unit = unit + UnitCount{span.units};
+    ARENITE_CHECK(unit <= top_);
+  }
+  std::size_t listed_all = 0;
+  for (const auto& listed : partial_) listed_all += listed.count(0, kUnitsPerHeap);
+  ARENITE_CHECK(listed_all == partial_seen);
+}
+
+}  // namespace arenite

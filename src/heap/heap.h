@@ -1,0 +1,167 @@
+// A heap: a reservation of address space, aligned to its size, that grows and shrinks at its top. Belongs to one arena for
+// life; everything here but the granule map is guarded by that arena's lock.
+//
+//   base                                                              base + kHeapSize
+//   | header | span descriptors | .. | granule map | guard | units ......... top .. grown .. committed .. reserved |
+//     Heap     one per unit            read by all           spans and runs    free  ready     no access
+//
+// Units below `top` are in use or in `free_units_`; units from `top` to `grown` are the free top, which trimming looks at.
+// The map is readable over its whole length from the start, so that a lookup is safe for any address in the heap's range.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bitmap.h"
+#include "base/protected_ptr.h"
+#include "base/units.h"
+#include "heap/granule_map.h"
+#include "heap/span.h"
+#include "heap/trim.h"
+#include "os/platform.h"
+#include "policy/size_classes.h"
+
+namespace arenite {
+
+inline constexpr std::size_t kSpanTableOffset = 16_KiB;
+inline constexpr std::size_t kGranuleMapOffset = 128_KiB;
+
+constexpr std::size_t map_bytes(HeapKind kind) { return kHeapSize >> granule_bits(kind); }
+constexpr UnitIndex first_unit_of(HeapKind kind) {
+  const std::size_t map_end = kGranuleMapOffset + align_up(map_bytes(kind), kMaxPageSize);
+  return {static_cast<std::uint32_t>((map_end + kMaxPageSize) / kUnitSize)};
+}
+// The most units one request can get from a heap of a kind.
+constexpr UnitCount heap_capacity(HeapKind kind) {
+  return {static_cast<std::uint32_t>(kUnitsPerHeap) - first_unit_of(kind).value};
+}
+
+// How a heap takes address space and memory.
+struct GrowthRule {
+  std::size_t reservation;  // bytes to reserve for a new heap; less is tried where that fails
+  std::size_t pad;          // bytes to grow by beyond what is needed
+};
+
+// Units that a heap has handed out.
+struct TakenUnits {
+  UnitRange range;
+  bool zeroed;  // every byte is known to be 0
+};
+
+// What a heap holds, in bytes or counts. Sums over heaps are an arena's figures.
+struct HeapFigures {
+  std::size_t reserved = 0;
+  std::size_t committed = 0;   // units and map, readable and writable
+  std::size_t grown = 0;       // units that count as obtained from the system
+  std::size_t free_units = 0;  // bytes of free units below the top
+  std::size_t free_unit_runs = 0;
+  std::size_t top = 0;  // bytes of the free top
+};
+
+class Heap {
+ public:
+  // A new heap of at least `capacity` units, entered in the heap table. Null if the system refuses.
+  static Heap* create(HeapKind kind, ArenaId arena, UnitCount capacity, const GrowthRule& growth);
+
+  // The heap that `pointer` lies in; only for addresses the heap table knows.
+  static Heap& of(const void* pointer) {
+    return *static_cast<Heap*>(pointer_at(align_down(address_of(pointer), kHeapSize)));
+  }
+
+  HeapKind kind() const { return kind_; }
+  ArenaId arena() const { return arena_; }
+  Heap* next() const { return next_.get(); }
+  void set_next(Heap* next) { next_.set(next); }
+
+  std::uintptr_t address_of_unit(UnitIndex unit) const { return address_of(this) + unit.value * kUnitSize; }
+  UnitIndex unit_of(const void* pointer) const {
+    return {static_cast<std::uint32_t>((address_of(pointer) & (kHeapSize - 1)) >> kUnitBits)};
+  }
+
+  GranuleMap map() const { return GranuleMap(static_cast<std::uint8_t*>(pointer_at(address_of(this) + kGranuleMapOffset))); }
+  std::size_t granule_of(const void* pointer) const {
+    return (address_of(pointer) & (kHeapSize - 1)) >> granule_bits(kind_);
+  }
+  std::uintptr_t address_of_granule(std::size_t granule) const {
+    return address_of(this) + (granule << granule_bits(kind_));
+  }
+
+  Span& span_at(UnitIndex unit) const {
+    return static_cast<Span*>(pointer_at(address_of(this) + kSpanTableOffset))[unit.value];
+  }
+  // The first unit of the span that `unit` belongs to. Meaningful for units of slot spans only.
+  UnitIndex span_start(UnitIndex unit) const { return unit - UnitCount{span_at(unit).units_before}; }
+
+  // `count` units whose first is a multiple of `alignment` units: the lowest free run that fits, else the top. A count of 0
+  // means failure. Without growth, only units that are ready are looked at.
+  TakenUnits take_units(UnitCount count, UnitCount alignment, const GrowthRule* growth);
+  void give_units(UnitRange range);
+  // Add the units directly behind `range` to it, if they are free.
+  bool extend_units(UnitRange range, UnitCount more, const GrowthRule* growth);
+
+  // Give back what the rule says of the free top; the number of bytes. `decommit`: so that the commit charge falls.
+  std::size_t trim_top(const TrimRule& rule, bool decommit);
+  // Give back the pages of all free units below the top that are not known to be zero; the number of bytes.
+  std::size_t purge_free_units();
+  // Give back address space that was reserved and never used; the number of bytes. The heap grows again where that is still free.
+  std::size_t release_reservation();
+
+  bool owns_class(ClassIndex cls) const {
+    return cls.value >= first_class_of(kind_) && cls.value <= kClassCount && size_class(cls).kind == kind_;
+  }
+  // The spans of `cls` that can give slots, by first unit.
+  Bitmap<kUnitsPerHeap>& partial_spans(ClassIndex cls) { return partial_[cls.value - first_class_of(kind_)]; }
+
+  // Each span and run below the top, by first unit.
+  template <typename Action>
+  void for_each_span(Action action) const {
+    for (UnitIndex unit = first_unit_of(kind_); unit < top_;) {
+      if (free_units_.test(unit.value)) {
+        unit = {static_cast<std::uint32_t>(free_units_.next_clear(unit.value))};
+        continue;
+      }
+      const UnitCount count{span_at(unit).units};
+      action(unit);
+      unit = unit + count;
+    }
+  }
+
+  HeapFigures figures() const;
+
+  //   I1  first_unit <= top <= grown <= committed <= reserved
+  //   I2  free_units_ has members in [first_unit, top) only, and not the unit below the top
+  //   I3  no free run is longer than longest_free_
+  //   I4  dirty_units_ has members in [first_unit, committed) only
+  //   I5  the map byte of a free unit's granules is 0, but for freed runs' first units
+  //   I6  each unit in [first_unit, top) is free or belongs to exactly one span
+  //   I7  partial_[c] has exactly the spans of class c that can give slots
+  void check_invariants() const;
+
+ private:
+  Heap(HeapKind kind, ArenaId arena, UnitIndex reserved);
+
+  bool grow_to(UnitIndex end, const GrowthRule& growth);
+  bool reserve_to(UnitIndex end);
+  bool commit_to(UnitIndex end);
+  void take_from_top(UnitIndex new_top);
+  TakenUnits taken(UnitRange range);
+  std::size_t release_units(UnitRange range, bool decommit);
+
+  HeapKind kind_;
+  ArenaId arena_;
+  UnitIndex top_;
+  UnitIndex grown_;
+  UnitIndex committed_;
+  UnitIndex reserved_;
+  std::size_t map_committed_;  // granules whose map bytes are writable end here
+  std::size_t longest_free_ = 0;
+  ProtectedPtr<Heap> next_;
+  Bitmap<kUnitsPerHeap> free_units_;
+  Bitmap<kUnitsPerHeap> dirty_units_;  // written since they came from the system
+  Bitmap<kUnitsPerHeap> partial_[kMaxClassesPerKind];
+};
+
+static_assert(sizeof(Heap) <= kSpanTableOffset);
+static_assert(kSpanTableOffset + kUnitsPerHeap * sizeof(Span) <= kGranuleMapOffset);
+
+}  // namespace arenite

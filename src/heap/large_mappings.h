@@ -1,0 +1,77 @@
+// Requests served by a mapping of their own: the registry of their addresses and lengths, out of band, and the calls that
+// make, resize and end them. Answers "is this the start of a large mapping" in constant time, for any value.
+//
+// Sixteen shards by address, each an open-addressed table under a lock of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "os/lock.h"
+
+namespace arenite {
+
+struct LargeFigures {
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+  std::size_t max_count = 0;
+  std::size_t max_bytes = 0;
+};
+
+class LargeMappings {
+ public:
+  constexpr LargeMappings() = default;
+
+  // At least `bytes` zero-filled bytes, starting at a multiple of `alignment`. Null if the system refuses.
+  void* take(std::size_t bytes, std::size_t alignment);
+  // The length of the mapping that starts at `pointer`; 0 if none does.
+  std::size_t find(const void* pointer);
+  // End the mapping that starts at `pointer`; its length, 0 if there is none (and nothing was done).
+  std::size_t give(void* pointer);
+  // Make it at least `bytes` long, moving pages if needed. Null, and nothing changed, if there is none or the system refuses.
+  void* resize(void* pointer, std::size_t bytes);
+
+  LargeFigures figures() const;
+
+  template <typename Action>
+  void for_each_lock(Action action) {
+    for (Shard& shard : shards_) action(shard.lock);
+    action(stranded_.lock);
+  }
+
+ private:
+  struct Entry {
+    std::uintptr_t address = 0;  // 0: empty
+    std::size_t bytes = 0;
+  };
+
+  //   L1  used * 4 <= capacity * 3          L2  an entry stands at or behind its hash place, with no empty entry between
+  struct Shard {
+    os::Lock lock{os::LockRank::kMappings};
+    Entry* entries = nullptr;
+    std::size_t capacity = 0;  // a power of two, or 0
+    std::size_t used = 0;
+
+    Entry* find(std::uintptr_t address);
+    bool insert(Entry entry);
+    void erase(Entry* entry);
+    bool make_room();
+    std::size_t place_of(std::uintptr_t address) const;
+  };
+
+  static constexpr std::size_t kShards = 16;
+
+  Shard& shard_of(std::uintptr_t address);
+  void* move(void* pointer, std::size_t old_length, std::size_t length);
+  void forget(const void* pointer);
+  void release_stranded();
+  void count_change(std::ptrdiff_t count, std::ptrdiff_t bytes);
+
+  Shard shards_[kShards];
+  Shard stranded_;  // given back by the program, but the system refused to unmap them: tried again at later gives
+  LargeFigures figures_;  // relaxed atomics
+};
+
+extern LargeMappings large_mappings;
+
+}  // namespace arenite

@@ -1,0 +1,128 @@
+#include "heap/span.h"
+
+#include "base/checks.h"
+#include "heap/heap.h"
+
+namespace arenite {
+
+namespace {
+
+// What the functions below need of a span, computed once.
+struct SpanView {
+  SpanView(Heap& owner, UnitIndex first)
+      : heap(owner),
+        span(owner.span_at(first)),
+        map(owner.map()),
+        first_granule(owner.granule_of(pointer_at(owner.address_of_unit(first)))),
+        granules_per_slot(size_class(span.cls).slot_size >> granule_bits(owner.kind())) {}
+
+  std::size_t carved_end() const { return first_granule + span.carved * granules_per_slot; }
+  void* slot_at(std::size_t granule) const { return pointer_at(heap.address_of_granule(granule)); }
+
+  Heap& heap;
+  Span& span;
+  GranuleMap map;
+  std::size_t first_granule;
+  std::size_t granules_per_slot;
+};
+
+std::size_t take_free(const SpanView& view, void** out, std::size_t want) {
+  const GranuleByte free = GranuleByte::free(view.span.cls);
+  const GranuleByte cached = GranuleByte::cached(view.span.cls);
+  const std::size_t end = view.carved_end();
+  std::size_t granule = view.first_granule + view.span.scan_from;
+  std::size_t taken = 0;
+  while (taken < want && taken < view.span.free) {
+    granule = view.map.find(granule, end, free);
+    if (granule == end) break;
+    view.map.set(granule, cached);
+    out[taken++] = view.slot_at(granule);
+    granule += view.granules_per_slot;
+  }
+  view.span.scan_from = static_cast<std::uint16_t>((granule < end ? granule : end) - view.first_granule);
+  view.span.free = static_cast<std::uint16_t>(view.span.free - taken);
+  return taken;
+}
+
+std::size_t carve(const SpanView& view, void** out, std::size_t want) {
+  const GranuleByte cached = GranuleByte::cached(view.span.cls);
+  const std::size_t left = std::size_t{size_class(view.span.cls).slots_per_span} - view.span.carved;
+  const std::size_t count = want < left ? want : left;
+  std::size_t granule = view.carved_end();
+  for (std::size_t index = 0; index < count; ++index, granule += view.granules_per_slot) {
+    view.map.set(granule, cached);
+    out[index] = view.slot_at(granule);
+  }
+  view.span.carved = static_cast<std::uint16_t>(view.span.carved + count);
+  return count;
+}
+
+}  // namespace
+
+void open_span(Heap& heap, UnitRange range, ClassIndex cls) {
+  for (std::uint32_t before = 0; before < range.count.value; ++before) {
+    Span& unit = heap.span_at(range.first + UnitCount{before});
+    unit = Span{};
+    unit.units_before = static_cast<std::uint16_t>(before);
+  }
+  Span& span = heap.span_at(range.first);
+  span.cls = cls;
+  span.units = static_cast<std::uint16_t>(range.count.value);
+  heap.partial_spans(cls).set(range.first.value);
+}
+
+std::size_t take_slots(Heap& heap, UnitIndex first, void** out, std::size_t want) {
+  const SpanView view(heap, first);
+  std::size_t taken = view.span.free == 0 ? 0 : take_free(view, out, want);
+  if (taken < want) taken += carve(view, out + taken, want - taken);
+  if (!view.span.can_give()) heap.partial_spans(view.span.cls).clear(first.value);
+  if constexpr (kBuild.debug) check_span(heap, first);
+  return taken;
+}
+
+bool give_slot(Heap& heap, UnitIndex first, void* slot) {
+  const SpanView view(heap, first);
+  const std::size_t granule = heap.granule_of(slot);
+  if (view.map.get(granule) != GranuleByte::cached(view.span.cls)) return false;
+  view.map.set(granule, GranuleByte::free(view.span.cls));
+  if (!view.span.can_give()) heap.partial_spans(view.span.cls).set(first.value);
+  const auto offset = static_cast<std::uint16_t>(granule - view.first_granule);
+  if (view.span.free == 0 || offset < view.span.scan_from) view.span.scan_from = offset;
+  ++view.span.free;
+  return true;
+}
+
+UnitRange close_span(Heap& heap, UnitIndex first) {
+  const SpanView view(heap, first);
+  ARENITE_DCHECK(view.span.all_free());
+  view.map.erase(view.first_granule, view.carved_end() - view.first_granule);
+  heap.partial_spans(view.span.cls).clear(first.value);
+  const UnitRange range{.first = first, .count = {view.span.units}};
+  view.span = Span{};
+  return range;
+}
+
+void check_span(const Heap& const_heap, UnitIndex first) {
+  auto& heap = const_cast<Heap&>(const_heap);
+  const SpanView view(heap, first);
+  const SizeClass& info = size_class(view.span.cls);
+  ARENITE_CHECK(view.span.free <= view.span.carved && view.span.carved <= info.slots_per_span);
+  const std::size_t end = view.first_granule + ((view.span.units * kUnitSize) >> granule_bits(heap.kind()));
+  std::size_t free_seen = 0;
+  for (std::size_t granule = view.first_granule; granule < end; ++granule) {
+    const GranuleByte byte = view.map.get(granule);
+    const std::size_t offset = granule - view.first_granule;
+    if (offset % view.granules_per_slot != 0 || granule >= view.carved_end()) {
+      ARENITE_CHECK(byte.is_none());
+      continue;
+    }
+    ARENITE_CHECK(byte.cls() == view.span.cls);
+    if (byte.is_free()) {
+      ++free_seen;
+      ARENITE_CHECK(offset >= view.span.scan_from);
+    }
+  }
+  ARENITE_CHECK(free_seen == view.span.free);
+}
+
+}  // namespace arenite

@@ -1,0 +1,203 @@
+#include "malloc/allocate.h"
+
+#include <cstring>
+
+#include "arena/registry.h"
+#include "heap/block.h"
+#include "heap/large_mappings.h"
+#include "malloc/process.h"
+#include "malloc/report.h"
+#include "os/memory.h"
+#include "policy/options.h"
+
+namespace arenite {
+
+namespace {
+
+constexpr std::size_t kMinMovingGrowth = 1_MiB;
+
+void* allocate_slot(ClassIndex cls) { return ready_cache().take_slow(cls); }
+
+TakenRun take_run_from_others(UnitCount count, UnitCount alignment) {
+  TakenRun run;
+  registry.for_each([&](Arena& arena) {
+    if (run.pointer == nullptr) run = arena.take_run(count, alignment, /*may_grow=*/true);
+  });
+  return run;
+}
+
+bool mapping_allowed() { return large_mappings.figures().count < options.mmap_max(); }
+
+Allocation allocate_mapping(std::size_t size, std::size_t alignment) {
+  return {.pointer = large_mappings.take(size, alignment), .zeroed = true};
+}
+
+// Above the mmap threshold a heap serves what it has room for already; what it would have to grow for is mapped.
+Allocation allocate_pages(std::size_t size, std::size_t alignment) {
+  const UnitCount count = units_for(size);
+  const UnitCount unit_alignment{static_cast<std::uint32_t>(alignment > kUnitSize ? alignment / kUnitSize : 1)};
+  const std::size_t worst = saturating_add(size, alignment);
+  const bool fits_heap = worst <= heap_capacity(HeapKind::kRuns).value * kUnitSize;
+  const bool prefers_mapping = size >= options.mmap_threshold() && mapping_allowed();
+  TakenRun run;
+  if (fits_heap) run = ready_cache().take_run(count, unit_alignment, /*may_grow=*/!prefers_mapping);
+  if (run.pointer == nullptr && prefers_mapping) {
+    if (const Allocation mapping = allocate_mapping(size, alignment); mapping.pointer != nullptr) return mapping;
+  }
+  if (run.pointer == nullptr && fits_heap) run = take_run_from_others(count, unit_alignment);
+  if (run.pointer != nullptr) return {.pointer = run.pointer, .zeroed = run.zeroed};
+  return prefers_mapping ? Allocation{} : allocate_mapping(size, alignment);
+}
+
+// Address space and pages that are held but not in use go back, so that a failed request can be tried once more.
+bool relieve_pressure() {
+  ready_cache().flush();
+  std::size_t released = 0;
+  registry.for_each([&](Arena& arena) {
+    released += arena.trim(0);
+    released += arena.release_reservations();
+  });
+  return released != 0;
+}
+
+Allocation try_allocate(std::size_t size, std::size_t alignment) {
+  const ClassIndex cls = class_for_aligned(size, alignment);
+  if (cls.value == 0) return allocate_pages(size, alignment);
+  void* const slot = allocate_slot(cls);
+  if (slot != nullptr) return {.pointer = slot, .zeroed = false};
+  return allocate_mapping(size, alignment);  // smaller than any heap could still be
+}
+
+void perturb(void* pointer, std::size_t size, std::size_t byte) {
+  if (ARENITE_UNLIKELY(byte != 0)) std::memset(pointer, static_cast<int>(byte & 0xff), size);
+}
+
+std::size_t fill_for_new() { return options.perturb() == 0 ? 0 : (options.perturb() ^ 0xff) | 0x100; }
+std::size_t fill_for_freed() { return options.perturb(); }
+
+void give_back(void* pointer, const Block& block) {
+  void* refused = nullptr;
+  switch (block.kind) {
+    case BlockKind::kSlot:
+      perturb(pointer, block.bytes, fill_for_freed());
+      refused = ready_cache().give_slow(pointer, block.byte.cls(), block.heap.arena());
+      break;
+    case BlockKind::kRun:
+      if (!registry.find(block.heap.arena())->give_run(pointer)) refused = pointer;
+      break;
+    case BlockKind::kMapping: {
+      const std::size_t bytes = large_mappings.give(pointer);
+      if (bytes == 0) refused = pointer;
+      options.follow_freed_mapping(bytes);
+      break;
+    }
+    case BlockKind::kNone:
+      break;
+  }
+  // Two threads gave it back at the same time; the arena has noticed the second.
+  if (refused != nullptr) report_misuse(Misuse::kDoubleFree, refused);
+}
+
+// Whether allocate(size, alignment) can have returned the block.
+bool can_be(const Block& block, std::size_t size, std::size_t alignment) {
+  const ClassIndex cls = class_for_aligned(size, alignment);
+  switch (block.kind) {
+    case BlockKind::kSlot:
+      return block.byte.cls() == cls;
+    case BlockKind::kRun:
+      return cls.value == 0 && block.bytes == units_for(size).value * kUnitSize;
+    case BlockKind::kMapping:
+      return block.bytes == align_up(size == 0 ? 1 : size, os::page_size());
+    case BlockKind::kNone:
+      break;
+  }
+  return false;
+}
+
+// A smaller size stays in place unless more than half of the slot would be wasted.
+bool fits_slot(const Block& block, std::size_t size) {
+  return size <= block.bytes && (size * 2 > block.bytes || block.bytes <= 4 * kMinSlotSize);
+}
+
+// The pointer if the block could be given its new size without copying, else null.
+void* resize_without_copy(void* pointer, const Block& block, std::size_t size) {
+  switch (block.kind) {
+    case BlockKind::kSlot:
+      return fits_slot(block, size) ? pointer : nullptr;
+    case BlockKind::kRun:
+      if (size * 2 <= kMaxSlotSize || size > heap_capacity(HeapKind::kRuns).value * kUnitSize) return nullptr;
+      return registry.find(block.heap.arena())->resize_run(pointer, units_for(size)) ? pointer : nullptr;
+    case BlockKind::kMapping:
+      if (size * 2 <= block.bytes && size < options.mmap_threshold()) return nullptr;
+      return large_mappings.resize(pointer, size);
+    case BlockKind::kNone:
+      break;
+  }
+  return nullptr;
+}
+
+// Where a block that grows moves to: a large one to a mapping, whose pages can be moved the next time.
+Allocation allocate_for_growth(std::size_t size, std::size_t old_size) {
+  if (size > old_size && size >= kMinMovingGrowth && mapping_allowed()) {
+    if (const Allocation mapping = allocate_mapping(size, kMinAlignment); mapping.pointer != nullptr) return mapping;
+  }
+  return allocate(size, kMinAlignment);
+}
+
+}  // namespace
+
+Allocation allocate(std::size_t size, std::size_t alignment) {
+  if (size > kMaxRequest || alignment > kMaxRequest) return {};
+  Allocation result = try_allocate(size, alignment);
+  if (ARENITE_UNLIKELY(result.pointer == nullptr) && relieve_pressure()) result = try_allocate(size, alignment);
+  if (result.pointer != nullptr && options.perturb() != 0) {
+    perturb(result.pointer, size, fill_for_new());
+    result.zeroed = false;
+  }
+  return result;
+}
+
+void deallocate(void* pointer) {
+  if (pointer == nullptr) return;
+  const Block block = find_block(pointer);
+  if (ARENITE_UNLIKELY(block.kind == BlockKind::kNone)) return report_misuse(classify_bad_free(pointer), pointer);
+  give_back(pointer, block);
+}
+
+void deallocate_sized(void* pointer, std::size_t size, std::size_t alignment, SizeRule rule) {
+  if (pointer == nullptr) return;
+  const Block block = find_block(pointer);
+  if (ARENITE_UNLIKELY(block.kind == BlockKind::kNone)) return report_misuse(classify_bad_free(pointer), pointer);
+  const bool resized = rule == SizeRule::kResized && size <= block.bytes;
+  if (!resized && !can_be(block, size, alignment)) return report_misuse(Misuse::kInvalidSize, pointer);
+  give_back(pointer, block);
+}
+
+Resized reallocate(void* pointer, std::size_t size) {
+  const Block block = find_block(pointer);
+  if (block.kind == BlockKind::kNone) {
+    report_misuse(Misuse::kInvalidRealloc, pointer);
+    return {.pointer = nullptr, .misused = true};
+  }
+  if (size > kMaxRequest) return {};
+  if (void* const same = resize_without_copy(pointer, block, size); same != nullptr) return {.pointer = same};
+  const Allocation moved = allocate_for_growth(size, block.bytes);
+  if (moved.pointer == nullptr) {
+    // A block that only shrinks can stay where it is.
+    return {.pointer = size <= block.bytes ? pointer : nullptr};
+  }
+  std::memcpy(moved.pointer, pointer, size < block.bytes ? size : block.bytes);
+  give_back(pointer, block);
+  return {.pointer = moved.pointer};
+}
+
+std::size_t usable_size(const void* pointer) { return pointer == nullptr ? 0 : find_block(pointer).bytes; }
+
+bool trim_all(std::size_t pad) {
+  if (void* const refused = ready_cache().flush(); refused != nullptr) report_misuse(Misuse::kDoubleFree, refused);
+  std::size_t released = 0;
+  registry.for_each([&](Arena& arena) { released += arena.trim(pad); });
+  return released != 0;
+}
+
+}  // namespace arenite

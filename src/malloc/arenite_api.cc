@@ -1,0 +1,26 @@
+// The functions of include/arenite/arenite.h.
+#include "arenite/arenite.h"
+
+#include "base/attributes.h"
+#include "base/build.h"
+#include "base/text.h"
+#include "malloc/process.h"
+#include "os/console.h"
+#include "policy/options.h"
+
+extern "C" {
+
+ARENITE_EXPORT const char* arenite_version() { return arenite::kVersion; }
+
+ARENITE_EXPORT void arenite_print_options(int fd) {
+  arenite::ready_cache();  // so that the environment has been read
+  for (std::size_t index = 0; index < std::size(arenite::Options::kRows); ++index) {
+    const arenite::OptionRow& row = arenite::Options::kRows[index];
+    arenite::Text<256> line;
+    line.add(row.name).add('=').add_decimal(arenite::options.get(static_cast<arenite::OptionIndex>(index)));
+    line.add("  ").add(row.doc).add('\n');
+    arenite::os::write_all(fd, line.view());
+  }
+}
+
+}  // extern "C"

@@ -1,0 +1,106 @@
+// malloc, free and their kin: classify, try the thread's cache, else go the slow way. The whole hot path of the library is
+// this file, fast_path.h and the two functions take() and give() of the thread cache.
+#include <errno.h>
+
+#include <cstring>
+
+#include "malloc/allocate.h"
+#include "malloc/exports.h"
+#include "malloc/fast_path.h"
+#include "os/errno_keeper.h"
+
+using namespace arenite;
+
+namespace {
+
+// Where errno is set: null is what the caller sees when memory is out.
+void* or_no_memory(void* pointer) {
+  if (ARENITE_UNLIKELY(pointer == nullptr)) errno = ENOMEM;
+  return pointer;
+}
+
+ARENITE_NOINLINE void* malloc_slow(std::size_t size) {
+  const os::ErrnoKeeper keeper;
+  return allocate(size, kMinAlignment).pointer;
+}
+
+// Out of line twice, so that malloc itself ends in one jump and errno is set after it was kept.
+ARENITE_NOINLINE void* malloc_or_no_memory(std::size_t size) { return or_no_memory(malloc_slow(size)); }
+
+ARENITE_NOINLINE void free_slow(void* pointer) {
+  const os::ErrnoKeeper keeper;
+  deallocate(pointer);
+}
+
+ARENITE_NOINLINE void* calloc_slow(std::size_t size) {
+  Allocation result;
+  {
+    const os::ErrnoKeeper keeper;
+    result = allocate(size, kMinAlignment);
+  }
+  if (result.pointer != nullptr && !result.zeroed) std::memset(result.pointer, 0, size);
+  return or_no_memory(result.pointer);
+}
+
+}  // namespace
+
+extern "C" {
+
+void* malloc(std::size_t size) {
+  if (void* const slot = take_fast(size); ARENITE_LIKELY(slot != nullptr)) return slot;
+  return malloc_or_no_memory(size);
+}
+
+void free(void* pointer) {
+  if (ARENITE_LIKELY(ThreadCache::current().give(pointer))) return;
+  free_slow(pointer);
+}
+
+void* calloc(std::size_t count, std::size_t size) {
+  const std::size_t bytes = saturating_mul(count, size);
+  if (void* const slot = take_fast(bytes); ARENITE_LIKELY(slot != nullptr)) return std::memset(slot, 0, bytes);
+  return calloc_slow(bytes);
+}
+
+void* realloc(void* pointer, std::size_t size) {
+  if (pointer == nullptr) return malloc(size);
+  if (size == 0) {
+    free(pointer);
+    return nullptr;
+  }
+  Resized result;
+  {
+    const os::ErrnoKeeper keeper;
+    result = reallocate(pointer, size);
+  }
+  return result.misused ? nullptr : or_no_memory(result.pointer);
+}
+
+void* reallocarray(void* pointer, std::size_t count, std::size_t size) {
+  return realloc(pointer, saturating_mul(count, size));
+}
+
+void free_sized(void* pointer, std::size_t size) {
+  const os::ErrnoKeeper keeper;
+  deallocate_sized(pointer, size, kMinAlignment, SizeRule::kResized);
+}
+
+void free_aligned_sized(void* pointer, std::size_t alignment, std::size_t size) {
+  const os::ErrnoKeeper keeper;
+  deallocate_sized(pointer, size, alignment, SizeRule::kResized);
+}
+
+void cfree(void* pointer) { free(pointer); }
+
+std::size_t malloc_usable_size(void* pointer) { return usable_size(pointer); }
+
+// glibc's private names for the same functions.
+void* __libc_malloc(std::size_t size) { return malloc(size); }
+void __libc_free(void* pointer) { free(pointer); }
+void* __libc_calloc(std::size_t count, std::size_t size) { return calloc(count, size); }
+void* __libc_realloc(void* pointer, std::size_t size) { return realloc(pointer, size); }
+void* __libc_reallocarray(void* pointer, std::size_t count, std::size_t size) {
+  return reallocarray(pointer, count, size);
+}
+
+}  // extern "C"

@@ -1,0 +1,92 @@
+#include "malloc/process.h"
+
+#include "arena/registry.h"
+#include "base/protected_ptr.h"
+#include "heap/large_mappings.h"
+#include "malloc/report.h"
+#include "os/console.h"
+#include "os/fork.h"
+#include "os/process_start.h"
+#include "os/thread.h"
+#include "policy/options.h"
+
+namespace arenite {
+
+namespace {
+
+constinit os::Lock start_lock(os::LockRank::kStart);
+bool started = false;
+std::uint32_t forking_thread = 0;
+
+// How long fork waits for one lock before it goes on without. Locks are held for microseconds.
+constexpr std::uint32_t kForkPatienceMicroseconds = 100'000;
+
+template <typename Action>
+void for_each_lock(Action action) {
+  registry.for_each([&](Arena& arena) { action(arena.lock()); });
+  large_mappings.for_each_lock(action);
+  action(registry.lock());
+  action(store_pool.lock());
+}
+
+void before_fork() {
+  forking_thread = os::thread_number();
+  for_each_lock([](os::Lock& lock) { lock.before_fork(kForkPatienceMicroseconds); });
+}
+
+void after_fork_in_parent() {
+  for_each_lock([](os::Lock& lock) { lock.after_fork_in_parent(); });
+}
+
+// The other threads are gone. An arena that one of them was changing is contained.
+void after_fork_in_child() {
+  os::forget_thread_number();
+  registry.for_each([](Arena& arena) {
+    if (!arena.lock().after_fork_in_child(forking_thread)) arena.contain();
+  });
+  large_mappings.for_each_lock([](os::Lock& lock) { lock.after_fork_in_child(forking_thread); });
+  registry.lock().after_fork_in_child(forking_thread);
+  store_pool.lock().after_fork_in_child(forking_thread);
+  registry.keep_only(ThreadCache::current().arena());
+}
+
+void on_thread_exit() {
+  if (void* const refused = ThreadCache::current().end(); refused != nullptr) {
+    report_misuse(Misuse::kDoubleFree, refused);
+  }
+}
+
+void start() {
+  const os::ProcessStart process = os::process_start();
+  link_secret = process.random;
+  Options::Warnings warnings;
+  if (!process.privileged) options.read_environment(process.environment, &warnings);
+  os::install_thread_exit(on_thread_exit);
+  os::install_fork_handlers({.prepare = before_fork, .parent = after_fork_in_parent, .child = after_fork_in_child});
+  os::write_all(os::kStandardError, warnings.view());
+}
+
+// Whoever comes while another thread starts waits; the starting thread's own nested calls go on at once.
+void ensure_started() {
+  // Acquire pairs with the release below: the options are read.
+  if (__atomic_load_n(&started, __ATOMIC_ACQUIRE) || start_lock.held_by_me()) return;
+  const os::LockGuard guard(start_lock);
+  if (started) return;
+  start();
+  __atomic_store_n(&started, true, __ATOMIC_RELEASE);
+}
+
+bool wants_magazines() { return options.thread_cache() != 0 && options.perturb() == 0; }
+
+}  // namespace
+
+ThreadCache& ready_cache() {
+  ThreadCache& cache = ThreadCache::current();
+  if (ARENITE_UNLIKELY(cache.is_new())) {
+    ensure_started();
+    if (cache.is_new()) cache.attach(wants_magazines());
+  }
+  return cache;
+}
+
+}  // namespace arenite

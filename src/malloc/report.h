@@ -1,0 +1,14 @@
+// Tells of misuse and acts as check_action says. Called with none of arenite's locks held.
+#pragma once
+
+#include "policy/misuse.h"
+
+namespace arenite {
+
+// May return: then the call that was wrong is to have no effect.
+ARENITE_COLD void report_misuse(Misuse kind, const void* pointer);
+
+// What kind of misuse it is to free `pointer`, at which no live block starts.
+Misuse classify_bad_free(const void* pointer);
+
+}  // namespace arenite

@@ -1,0 +1,16 @@
+// The way to the user when nothing may be allocated: one write to a file descriptor, and the end of the process.
+#pragma once
+
+#include <string_view>
+
+namespace arenite::os {
+
+inline constexpr int kStandardError = 2;
+
+// As much as the descriptor takes; errors are ignored, since there is nobody to tell.
+void write_all(int descriptor, std::string_view text);
+
+// SIGABRT through libc's abort(), so that the program's handler runs.
+[[noreturn]] void abort_process();
+
+}  // namespace arenite::os

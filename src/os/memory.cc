@@ -1,0 +1,109 @@
+// Memory by raw mmap, mprotect, madvise, mremap, munmap. See memory.h for the contract.
+#include "os/memory.h"
+
+#include <linux/mman.h>
+#include <sys/mman.h>
+
+#include "base/bits.h"
+#include "os/process_start.h"
+#include "os/syscall.h"
+
+namespace arenite::os {
+
+namespace {
+
+constexpr long kPrivateAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
+// A reservation is never charged, whatever the overcommit policy.
+constexpr long kReservation = kPrivateAnonymous | MAP_NORESERVE;
+
+void* map_pages(const void* hint, std::size_t bytes, long protection, long flags) {
+  const long result =
+      system_call(SYS_mmap, as_argument(hint), as_argument(bytes), protection, flags, /*fd=*/-1, /*offset=*/0);
+  return failed(result) ? nullptr : pointer_at(static_cast<std::uintptr_t>(result));
+}
+
+bool succeeded(long result) { return !failed(result); }
+
+// Where the kernel's choice is not aligned, the aligned place just below it is tried (the kernel fills address space
+// downwards), and then more than asked for is mapped and its ends are cut off. The first way needs no more address space
+// than the result.
+void* map_aligned(std::size_t bytes, std::size_t alignment, long protection, long flags) {
+  void* const first = map_pages(nullptr, bytes, protection, flags);
+  if (first == nullptr || is_aligned(address_of(first), alignment)) return first;
+  if (!release(first, bytes)) return nullptr;
+  void* const below = pointer_at(align_down(address_of(first), alignment));
+  if (void* const mapping = map_pages(below, bytes, protection, flags | MAP_FIXED_NOREPLACE); mapping != nullptr) {
+    if (mapping == below) return mapping;
+    release(mapping, bytes);  // a kernel before 4.17 takes the address as a hint
+  }
+  const std::size_t excess = saturating_add(bytes, alignment - page_size());
+  void* const whole = map_pages(nullptr, excess, protection, flags);
+  if (whole == nullptr) return nullptr;
+  const std::uintptr_t start = address_of(whole);
+  const std::uintptr_t aligned = align_up(start, alignment);
+  const std::size_t behind = start + excess - (aligned + bytes);
+  const bool cut = (aligned == start || release(whole, aligned - start)) &&
+                   (behind == 0 || release(pointer_at(aligned + bytes), behind));
+  if (cut) return pointer_at(aligned);
+  release(whole, excess);
+  return nullptr;
+}
+
+}  // namespace
+
+std::size_t page_size() {
+  static std::size_t cached = 0;  // every thread computes the same value
+  if (ARENITE_UNLIKELY(__atomic_load_n(&cached, __ATOMIC_RELAXED) == 0)) {
+    __atomic_store_n(&cached, process_start().page_size, __ATOMIC_RELAXED);
+  }
+  return __atomic_load_n(&cached, __ATOMIC_RELAXED);
+}
+
+void* reserve(std::size_t bytes, std::size_t alignment) {
+  return map_aligned(bytes, alignment, PROT_NONE, kReservation);
+}
+
+bool reserve_at(void* address, std::size_t bytes) {
+  void* const mapping = map_pages(address, bytes, PROT_NONE, kReservation | MAP_FIXED_NOREPLACE);
+  if (mapping == nullptr) return false;
+  if (mapping == address) return true;
+  release(mapping, bytes);  // a kernel before 4.17 takes the address as a hint
+  return false;
+}
+
+bool commit(void* address, std::size_t bytes) {
+  return succeeded(
+      system_call(SYS_mprotect, as_argument(address), as_argument(bytes), PROT_READ | PROT_WRITE));
+}
+
+bool make_readable(void* address, std::size_t bytes) {
+  return succeeded(system_call(SYS_mprotect, as_argument(address), as_argument(bytes), PROT_READ));
+}
+
+bool purge(void* address, std::size_t bytes) {
+  return succeeded(system_call(SYS_madvise, as_argument(address), as_argument(bytes), MADV_DONTNEED));
+}
+
+bool decommit(void* address, std::size_t bytes) {
+  return map_pages(address, bytes, PROT_NONE, kReservation | MAP_FIXED) != nullptr;
+}
+
+bool release(void* address, std::size_t bytes) {
+  return succeeded(system_call(SYS_munmap, as_argument(address), as_argument(bytes)));
+}
+
+void* map(std::size_t bytes, std::size_t alignment) {
+  return map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, kPrivateAnonymous);
+}
+
+bool resize_in_place(void* address, std::size_t old_bytes, std::size_t new_bytes) {
+  return succeeded(
+      system_call(SYS_mremap, as_argument(address), as_argument(old_bytes), as_argument(new_bytes), /*flags=*/0));
+}
+
+bool move(void* address, std::size_t old_bytes, void* target, std::size_t new_bytes) {
+  return succeeded(system_call(SYS_mremap, as_argument(address), as_argument(old_bytes), as_argument(new_bytes),
+                               MREMAP_MAYMOVE | MREMAP_FIXED, as_argument(target)));
+}
+
+}  // namespace arenite::os

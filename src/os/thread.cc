@@ -1,0 +1,48 @@
+#include "os/thread.h"
+
+#include <limits.h>
+#include <pthread.h>
+
+#include "base/attributes.h"
+#include "os/syscall.h"
+
+namespace arenite::os {
+
+namespace {
+
+ARENITE_INITIAL_EXEC constinit thread_local std::uint32_t cached_number = 0;
+
+pthread_key_t exit_key;
+bool exit_key_made = false;
+void (*exit_action)() = nullptr;
+
+// Other keys' destructors may use the heap after ours, in this round or a later one. The key is set again until the last
+// round, so that the thread keeps its cache as long as possible.
+void on_exit_round(void* round) {
+  const auto rounds_seen = reinterpret_cast<std::uintptr_t>(round);
+  if (rounds_seen < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    pthread_setspecific(exit_key, reinterpret_cast<void*>(rounds_seen + 1));
+    return;
+  }
+  exit_action();
+}
+
+}  // namespace
+
+std::uint32_t thread_number() {
+  if (ARENITE_UNLIKELY(cached_number == 0)) cached_number = static_cast<std::uint32_t>(system_call(SYS_gettid));
+  return cached_number;
+}
+
+void forget_thread_number() { cached_number = 0; }
+
+void install_thread_exit(void (*at_exit)()) {
+  exit_action = at_exit;
+  exit_key_made = pthread_key_create(&exit_key, on_exit_round) == 0;
+}
+
+void request_thread_exit() {
+  if (exit_key_made) pthread_setspecific(exit_key, reinterpret_cast<void*>(std::uintptr_t{1}));
+}
+
+}  // namespace arenite::os

@@ -1,0 +1,82 @@
+// The options in force: defaults, then MALLOC_* variables, then GLIBC_TUNABLES, then ARENITE_OPTIONS, then mallopt.
+// Values are single words, read relaxed: a change is noticed by other threads soon.
+#pragma once
+
+#include <limits.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/bits.h"
+#include "base/relaxed.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "os/platform.h"
+
+namespace arenite {
+
+enum class OptionIndex : std::uint8_t {
+#define ARENITE_OPTION(name, ...) name,
+#include "policy/options.inc"
+#undef ARENITE_OPTION
+};
+
+enum class OptionType : std::uint8_t { Count, Bytes };
+
+struct OptionRow {
+  std::string_view name;
+  OptionType type;
+  std::size_t least;
+  std::size_t most;
+  std::string_view variable;
+  std::string_view tunable;
+  std::string_view doc;
+};
+
+class Options {
+ public:
+#define ARENITE_OPTION(name, type, value, ...) \
+  std::size_t name() const { return relaxed_load(&values_[static_cast<std::size_t>(OptionIndex::name)]); }
+#include "policy/options.inc"
+#undef ARENITE_OPTION
+
+  std::size_t get(OptionIndex index) const { return relaxed_load(&values_[static_cast<std::size_t>(index)]); }
+  void set(OptionIndex index, std::size_t value);
+
+  // The thresholds follow freed mappings until one of the four parameters that they depend on is set.
+  bool dynamic_thresholds() const { return relaxed_load(&dynamic_thresholds_); }
+  // A large mapping of `bytes` was freed: requests of that size will come from a heap, and its top stays for two of them.
+  void follow_freed_mapping(std::size_t bytes);
+
+  // A line for each entry that is not understood: what it is, and what would be right.
+  using Warnings = Text<1024>;
+  void read_environment(const char* const* environment, Warnings* warnings);
+  void read_arenite_options(std::string_view list, Warnings* warnings);
+  void read_tunables(std::string_view list);
+
+ private:
+  static constexpr std::size_t kCount = 0
+#define ARENITE_OPTION(...) +1
+#include "policy/options.inc"
+#undef ARENITE_OPTION
+      ;
+
+  std::size_t values_[kCount] = {
+#define ARENITE_OPTION(name, type, value, ...) value,
+#include "policy/options.inc"
+#undef ARENITE_OPTION
+  };
+  bool dynamic_thresholds_ = true;
+
+ public:
+  static const OptionRow kRows[kCount];
+};
+
+extern Options options;
+
+// A number as glibc's tunables take it: blanks, decimal, 0x hexadecimal or leading-0 octal; and, for bytes, a suffix K, M or G.
+// False if `text` is anything else or too large.
+bool parse_number(std::string_view text, bool allow_suffix, std::size_t* value);
+
+}  // namespace arenite
