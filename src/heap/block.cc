@@ -8,8 +8,10 @@ namespace arenite {
 
 Block find_block(const void* pointer) {
   Block block;
-  block.heap = lookup_heap(pointer);
-  if (!block.heap.is_heap()) {
+  const HeapEntry entry = lookup_heap(pointer);
+  if (entry.is_heap() && Heap::of(pointer).reserves(pointer)) {
+    block.heap = entry;
+  } else {
     if (!is_aligned(address_of(pointer), os::page_size())) return block;
     block.bytes = large_mappings.find(pointer);
     if (block.bytes != 0) block.kind = BlockKind::kMapping;

@@ -142,7 +142,7 @@ bool Heap::commit_to(UnitIndex end) {
 
 bool Heap::reserve_to(UnitIndex end) {
   if (!os::reserve_at(pointer_at(address_of_unit(reserved_)), (end - reserved_).value * kUnitSize)) return false;
-  reserved_ = end;
+  relaxed_store(&reserved_.value, end.value);
   return true;
 }
 
@@ -192,10 +192,14 @@ std::size_t Heap::purge_free_units() {
 }
 
 std::size_t Heap::release_reservation() {
-  const std::size_t bytes = (reserved_ - committed_).value * kUnitSize;
-  if (bytes == 0 || !os::release(pointer_at(address_of_unit(committed_)), bytes)) return 0;
-  reserved_ = committed_;
-  return bytes;
+  const UnitIndex old_end = reserved_;
+  const std::size_t bytes = (old_end - committed_).value * kUnitSize;
+  if (bytes == 0) return 0;
+  // Before the range is free for others: what they place there must not be taken for the heap's.
+  relaxed_store(&reserved_.value, committed_.value);
+  if (os::release(pointer_at(address_of_unit(committed_)), bytes)) return bytes;
+  relaxed_store(&reserved_.value, old_end.value);
+  return 0;
 }
 
 HeapFigures Heap::figures() const {

@@ -14,6 +14,7 @@
 
 #include "base/bitmap.h"
 #include "base/protected_ptr.h"
+#include "base/relaxed.h"
 #include "base/units.h"
 #include "heap/granule_map.h"
 #include "heap/span.h"
@@ -67,6 +68,10 @@ class Heap {
   static Heap& of(const void* pointer) {
     return *static_cast<Heap*>(pointer_at(align_down(address_of(pointer), kHeapSize)));
   }
+
+  // Whether an address in the heap's range is the heap's: behind the reserved end the system may place other mappings.
+  // Without the lock, it is sure for addresses that the program got from arenite.
+  bool reserves(const void* pointer) const { return unit_of(pointer).value < relaxed_load(&reserved_.value); }
 
   HeapKind kind() const { return kind_; }
   ArenaId arena() const { return arena_; }
