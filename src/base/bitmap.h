@@ -1,4 +1,6 @@
 // A set of small integers as bits, with the two questions heaps ask: the lowest member, and the lowest run of members.
+// Memory of zeros is the empty set; so that a heap's many sets cost no page before they are used, nothing is written at the
+// start: `Bitmap<N> set{}` is empty, `Bitmap<N> set` is whatever its memory was.
 #pragma once
 
 #include <bit>
@@ -115,8 +117,8 @@ class Bitmap {
     }
   }
 
-  std::uint64_t summary_ = 0;  // bit w set <=> words_[w] != 0
-  std::uint64_t words_[kBits / 64] = {};
+  std::uint64_t summary_;  // bit w set <=> words_[w] != 0
+  std::uint64_t words_[kBits / 64];
 };
 
 }  // namespace arenite

@@ -22,6 +22,11 @@ constexpr UnitIndex unit_end(std::size_t bytes) {
   return {static_cast<std::uint32_t>(align_up(bytes, kMaxPageSize) / kUnitSize)};
 }
 
+// The part of the map that describes the heap's head is never used; writable with the head, it saves a mapping.
+constexpr std::size_t initial_map_bytes(HeapKind kind) {
+  return align_up((first_unit_of(kind).value * kUnitSize) >> granule_bits(kind), kMapStep);
+}
+
 std::size_t page_granularity() { return os::page_size() > kUnitSize ? os::page_size() : kUnitSize; }
 
 void* reserve_heap(std::size_t wanted, std::size_t needed, std::size_t* reserved) {
@@ -41,7 +46,7 @@ Heap::Heap(HeapKind kind, ArenaId arena, UnitIndex reserved)
       grown_(top_),
       committed_(top_),
       reserved_(reserved),
-      map_committed_(align_down((top_.value * kUnitSize) >> granule_bits(kind), kMapStep)) {}
+      map_committed_(initial_map_bytes(kind)) {}
 
 Heap* Heap::create(HeapKind kind, ArenaId arena, UnitCount capacity, const GrowthRule& growth) {
   const UnitIndex needed = first_unit_of(kind) + capacity;
@@ -50,9 +55,10 @@ Heap* Heap::create(HeapKind kind, ArenaId arena, UnitCount capacity, const Growt
   std::size_t reserved = 0;
   void* const base = reserve_heap(wanted, needed.value * kUnitSize, &reserved);
   if (base == nullptr) return nullptr;
-  const bool usable = os::commit(base, align_up(kSpanTableOffset + kUnitsPerHeap * sizeof(Span), kMaxPageSize)) &&
-                      os::make_readable(pointer_at(address_of(base) + kGranuleMapOffset),
-                                        align_up(map_bytes(kind), kMaxPageSize));
+  const std::size_t writable = kGranuleMapOffset + initial_map_bytes(kind);
+  const std::size_t head = kGranuleMapOffset + align_up(map_bytes(kind), kMaxPageSize);
+  const bool usable = os::commit(base, writable) &&
+                      (head == writable || os::make_readable(pointer_at(address_of(base) + writable), head - writable));
   if (!usable) {
     os::release(base, reserved);
     return nullptr;
@@ -193,20 +199,25 @@ std::size_t Heap::purge_free_units() {
 
 std::size_t Heap::release_reservation() {
   const UnitIndex old_end = reserved_;
-  const std::size_t bytes = (old_end - committed_).value * kUnitSize;
-  if (bytes == 0) return 0;
+  const UnitIndex end = unit_end(top_.value * kUnitSize);
+  if (end >= old_end) return 0;
+  const std::size_t bytes = (old_end - end).value * kUnitSize;
   // Before the range is free for others: what they place there must not be taken for the heap's.
-  relaxed_store(&reserved_.value, committed_.value);
-  if (os::release(pointer_at(address_of_unit(committed_)), bytes)) return bytes;
-  relaxed_store(&reserved_.value, old_end.value);
-  return 0;
+  relaxed_store(&reserved_.value, end.value);
+  if (!os::release(pointer_at(address_of_unit(end)), bytes)) {
+    relaxed_store(&reserved_.value, old_end.value);
+    return 0;
+  }
+  committed_ = lower(committed_, end);
+  grown_ = lower(grown_, end);
+  dirty_units_.clear_range(end.value, kHeapEnd.value - end.value);
+  return bytes;
 }
 
 HeapFigures Heap::figures() const {
   HeapFigures figures;
-  const std::size_t map_start = align_down((first_unit_of(kind_).value * kUnitSize) >> granule_bits(kind_), kMapStep);
   figures.reserved = reserved_.value * kUnitSize;
-  figures.committed = (committed_ - first_unit_of(kind_)).value * kUnitSize + map_committed_ - map_start;
+  figures.committed = (committed_ - first_unit_of(kind_)).value * kUnitSize + map_committed_;
   figures.grown = (grown_ - first_unit_of(kind_)).value * kUnitSize;
   figures.top = (grown_ - top_).value * kUnitSize;
   for (std::size_t first = free_units_.lowest(); first != Bitmap<kUnitsPerHeap>::kNone;) {

@@ -108,7 +108,7 @@ class Heap {
   std::size_t trim_top(const TrimRule& rule, bool decommit);
   // Give back the pages of all free units below the top that are not known to be zero; the number of bytes.
   std::size_t purge_free_units();
-  // Give back address space that was reserved and never used; the number of bytes. The heap grows again where that is still free.
+  // Give back the address space behind the top; the number of bytes. The heap grows again where that is still free.
   std::size_t release_reservation();
 
   bool owns_class(ClassIndex cls) const {
@@ -143,7 +143,7 @@ class Heap {
   void check_invariants() const;
 
  private:
-  Heap(HeapKind kind, ArenaId arena, UnitIndex reserved);
+  Heap(HeapKind kind, ArenaId arena, UnitIndex reserved);  // in memory of zeros
 
   bool grow_to(UnitIndex end, const GrowthRule& growth);
   bool reserve_to(UnitIndex end);
@@ -161,6 +161,7 @@ class Heap {
   std::size_t map_committed_;  // granules whose map bytes are writable end here
   std::size_t longest_free_ = 0;
   ProtectedPtr<Heap> next_;
+  // Empty at the start, since the memory below them comes zeroed.
   Bitmap<kUnitsPerHeap> free_units_;
   Bitmap<kUnitsPerHeap> dirty_units_;  // written since they came from the system
   Bitmap<kUnitsPerHeap> partial_[kMaxClassesPerKind];

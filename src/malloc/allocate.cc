@@ -98,25 +98,36 @@ void give_back(void* pointer, const Block& block) {
   if (refused != nullptr) report_misuse(Misuse::kDoubleFree, refused);
 }
 
-// Whether allocate(size, alignment) can have returned the block.
-bool can_be(const Block& block, std::size_t size, std::size_t alignment) {
+// A smaller size stays in place unless more than half of the slot would be wasted.
+bool fits_slot(const Block& block, std::size_t size) {
+  return size <= block.bytes && (size * 2 > block.bytes || block.bytes <= 4 * kMinSlotSize);
+}
+
+// Set once a block had to stay larger than reallocate() wanted it, since memory was out: sizes are then no proof of misuse.
+bool shrink_was_refused = false;
+
+// Whether a block at `pointer` can have been asked for with `alignment`.
+bool has_alignment(const void* pointer, const Block& block, std::size_t alignment) {
+  if (!is_aligned(address_of(pointer), alignment)) return false;
+  return block.kind != BlockKind::kSlot || (alignment <= kUnitSize && is_aligned(block.bytes, alignment));
+}
+
+// Whether it can have been asked for with `size`, and resized by `rule`.
+bool has_size(const Block& block, std::size_t size, std::size_t alignment, SizeRule rule) {
+  const bool resized = rule == SizeRule::kResized;
+  if (resized && size <= block.bytes && relaxed_load(&shrink_was_refused)) return true;
   const ClassIndex cls = class_for_aligned(size, alignment);
   switch (block.kind) {
     case BlockKind::kSlot:
-      return block.byte.cls() == cls;
+      return block.byte.cls() == cls || (resized && fits_slot(block, size));
     case BlockKind::kRun:
-      return cls.value == 0 && block.bytes == units_for(size).value * kUnitSize;
+      return (resized || cls.value == 0) && block.bytes == units_for(size).value * kUnitSize;
     case BlockKind::kMapping:
       return block.bytes == align_up(size == 0 ? 1 : size, os::page_size());
     case BlockKind::kNone:
       break;
   }
   return false;
-}
-
-// A smaller size stays in place unless more than half of the slot would be wasted.
-bool fits_slot(const Block& block, std::size_t size) {
-  return size <= block.bytes && (size * 2 > block.bytes || block.bytes <= 4 * kMinSlotSize);
 }
 
 // The pointer if the block could be given its new size without copying, else null.
@@ -157,19 +168,22 @@ Allocation allocate(std::size_t size, std::size_t alignment) {
   return result;
 }
 
-void deallocate(void* pointer) {
-  if (pointer == nullptr) return;
-  const Block block = find_block(pointer);
-  if (ARENITE_UNLIKELY(block.kind == BlockKind::kNone)) return report_misuse(classify_bad_free(pointer), pointer);
-  give_back(pointer, block);
-}
+void deallocate(void* pointer) { deallocate_aligned(pointer, /*alignment=*/1); }
 
 void deallocate_sized(void* pointer, std::size_t size, std::size_t alignment, SizeRule rule) {
   if (pointer == nullptr) return;
   const Block block = find_block(pointer);
   if (ARENITE_UNLIKELY(block.kind == BlockKind::kNone)) return report_misuse(classify_bad_free(pointer), pointer);
-  const bool resized = rule == SizeRule::kResized && size <= block.bytes;
-  if (!resized && !can_be(block, size, alignment)) return report_misuse(Misuse::kInvalidSize, pointer);
+  if (!has_alignment(pointer, block, alignment)) return report_misuse(Misuse::kInvalidFree, pointer);
+  if (!has_size(block, size, alignment, rule)) return report_misuse(Misuse::kInvalidSize, pointer);
+  give_back(pointer, block);
+}
+
+void deallocate_aligned(void* pointer, std::size_t alignment) {
+  if (pointer == nullptr) return;
+  const Block block = find_block(pointer);
+  if (ARENITE_UNLIKELY(block.kind == BlockKind::kNone)) return report_misuse(classify_bad_free(pointer), pointer);
+  if (!has_alignment(pointer, block, alignment)) return report_misuse(Misuse::kInvalidFree, pointer);
   give_back(pointer, block);
 }
 
@@ -183,8 +197,9 @@ Resized reallocate(void* pointer, std::size_t size) {
   if (void* const same = resize_without_copy(pointer, block, size); same != nullptr) return {.pointer = same};
   const Allocation moved = allocate_for_growth(size, block.bytes);
   if (moved.pointer == nullptr) {
-    // A block that only shrinks can stay where it is.
-    return {.pointer = size <= block.bytes ? pointer : nullptr};
+    if (size > block.bytes) return {};
+    relaxed_store(&shrink_was_refused, true);  // a block that only shrinks can stay where it is
+    return {.pointer = pointer};
   }
   std::memcpy(moved.pointer, pointer, size < block.bytes ? size : block.bytes);
   give_back(pointer, block);

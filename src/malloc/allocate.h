@@ -19,12 +19,14 @@ inline constexpr std::size_t kMaxRequest = PTRDIFF_MAX;
 Allocation allocate(std::size_t size, std::size_t alignment);
 // The block that starts at `pointer` is given back; anything else but null is misuse.
 void deallocate(void* pointer);
+// The same, if the block can be one of that alignment; else it is misuse.
+void deallocate_aligned(void* pointer, std::size_t alignment);
 // How sure the size is that a caller states of a block.
 enum class SizeRule : std::uint8_t {
   kExact,    // the block is as allocate(size, alignment) made it: operator delete
   kResized,  // or reallocate() left it in place with that size: free_sized
 };
-// The same, if the block can be one of that size; else it is misuse.
+// The same, if the block can be one of that size and alignment; else it is misuse.
 void deallocate_sized(void* pointer, std::size_t size, std::size_t alignment, SizeRule rule);
 // The block with new size, moved if needed. Null if memory is out or the call is misuse; the block then stands unchanged.
 // `pointer` is not null, `size` not 0.

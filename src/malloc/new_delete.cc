@@ -45,6 +45,11 @@ ARENITE_NOINLINE void delete_slow(void* pointer) {
   deallocate(pointer);
 }
 
+ARENITE_NOINLINE void delete_aligned(void* pointer, std::size_t alignment) {
+  const os::ErrnoKeeper keeper;
+  deallocate_aligned(pointer, alignment);
+}
+
 ARENITE_NOINLINE void delete_sized_slow(void* pointer, std::size_t size, std::size_t alignment) {
   const os::ErrnoKeeper keeper;
   deallocate_sized(pointer, size, alignment, SizeRule::kExact);
@@ -84,8 +89,12 @@ ARENITE_EXPORT void* operator new[](std::size_t size, std::align_val_t alignment
 ARENITE_EXPORT void operator delete(void* pointer) noexcept { delete_plain(pointer); }
 ARENITE_EXPORT void operator delete(void* pointer, const std::nothrow_t&) noexcept { delete_plain(pointer); }
 ARENITE_EXPORT void operator delete(void* pointer, std::size_t size) noexcept { delete_sized(pointer, size); }
-ARENITE_EXPORT void operator delete(void* pointer, std::align_val_t) noexcept { delete_plain(pointer); }
-ARENITE_EXPORT void operator delete(void* pointer, std::align_val_t, const std::nothrow_t&) noexcept { delete_plain(pointer); }
+ARENITE_EXPORT void operator delete(void* pointer, std::align_val_t alignment) noexcept {
+  delete_aligned(pointer, value_of(alignment));
+}
+ARENITE_EXPORT void operator delete(void* pointer, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  delete_aligned(pointer, value_of(alignment));
+}
 ARENITE_EXPORT void operator delete(void* pointer, std::size_t size, std::align_val_t alignment) noexcept {
   delete_sized_slow(pointer, size, value_of(alignment));
 }
@@ -93,8 +102,12 @@ ARENITE_EXPORT void operator delete(void* pointer, std::size_t size, std::align_
 ARENITE_EXPORT void operator delete[](void* pointer) noexcept { delete_plain(pointer); }
 ARENITE_EXPORT void operator delete[](void* pointer, const std::nothrow_t&) noexcept { delete_plain(pointer); }
 ARENITE_EXPORT void operator delete[](void* pointer, std::size_t size) noexcept { delete_sized(pointer, size); }
-ARENITE_EXPORT void operator delete[](void* pointer, std::align_val_t) noexcept { delete_plain(pointer); }
-ARENITE_EXPORT void operator delete[](void* pointer, std::align_val_t, const std::nothrow_t&) noexcept { delete_plain(pointer); }
+ARENITE_EXPORT void operator delete[](void* pointer, std::align_val_t alignment) noexcept {
+  delete_aligned(pointer, value_of(alignment));
+}
+ARENITE_EXPORT void operator delete[](void* pointer, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  delete_aligned(pointer, value_of(alignment));
+}
 ARENITE_EXPORT void operator delete[](void* pointer, std::size_t size, std::align_val_t alignment) noexcept {
   delete_sized_slow(pointer, size, value_of(alignment));
 }

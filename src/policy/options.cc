@@ -7,7 +7,8 @@ namespace arenite {
 
 constinit Options options;
 
-const OptionRow Options::kRows[] = {
+// Constant, since the first call may come before any constructor has run.
+constinit const OptionRow Options::kRows[] = {
 #define ARENITE_OPTION(name, type, value, least, most, variable, tunable, doc) \
   {#name, OptionType::type, least, most, variable, tunable, doc},
 #include "policy/options.inc"

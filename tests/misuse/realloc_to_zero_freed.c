@@ -1,0 +1,17 @@
+// A freed block is given to realloc with size 0.
+// EXPECT: realloc(): invalid pointer
+// EXPECT: free(): double free detected in tcache 2
+// EXPECT: double free or corruption (!prev)
+// RUN: 24
+// RUN: 200
+// RUN: 3000
+// RUN: 40000
+#include "misuse.h"
+
+int main(int count, char** arguments) {
+  const size_t size = number(count, arguments, 1, 24);
+  void* const block = block_of(size);
+  free(block);
+  if (realloc(misused(block), size - size) != NULL) return 3;
+  return survived();
+}

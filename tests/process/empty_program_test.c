@@ -1,0 +1,52 @@
+// An empty program has at most 300 KiB more peak memory with the library than with the C library's own malloc.
+// TEST-PRELOAD: no
+#include "support.h"
+
+enum { kRuns = 15, kMostKib = 300 };
+
+extern char** environ;
+
+// The smallest of several runs: the kernel's count is a little late at times.
+static long least_peak(char* library) {
+  long least = 0;
+  for (int run = 0; run < kRuns; run++) {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    const pid_t process = fork();
+    REQUIRE(process >= 0);
+    if (process == 0) {
+      dup2(ends[1], 1);
+      if (library != NULL && setenv("LD_PRELOAD", library, 1) != 0) _exit(4);
+      char name[] = "/proc/self/exe";
+      char report[] = "report";
+      char* arguments[] = {name, report, NULL};
+      execv(name, arguments);
+      _exit(3);
+    }
+    close(ends[1]);
+    char text[64] = "";
+    const ssize_t length = read(ends[0], text, sizeof text - 1);
+    close(ends[0]);
+    REQUIRE(wait_for(process, 20) == 0 && length > 0);
+    const long peak = strtol(text, NULL, 10);
+    if (least == 0 || peak < least) least = peak;
+  }
+  return least;
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1 && strcmp(argv[1], "report") == 0) {
+    free(hide(malloc(100)));
+    char text[64];
+    const int length = snprintf(text, sizeof text, "%ld", status_kib("VmHWM"));
+    return write(1, text, (size_t)length) == length ? 0 : 1;
+  }
+  char* const library = getenv("TEST_LIB");
+  if (library == NULL) fail("TEST_LIB is not set");
+  unsetenv("LD_PRELOAD");
+  const long without = least_peak(NULL);
+  const long with = least_peak(library);
+  printf("peak %ld KiB with the library, %ld KiB without\n", with, without);
+  if (with - without > kMostKib) fail("an empty program needs %ld KiB more with the library", with - without);
+  return 0;
+}
