@@ -154,7 +154,8 @@ bool Arena::resize_run(void* run, UnitCount count) {
   Span& span = heap.span_at(first);
   const UnitCount old_count{span.units};
   const GrowthRule growth = growth_rule();
-  if (count > old_count && !heap.extend_units({.first = first, .count = old_count}, count - old_count, &growth)) return false;
+  if (count > old_count && !heap.extend_units({.first = first, .count = old_count}, count - old_count, &growth))
+    return false;
   span.units = static_cast<std::uint16_t>(count.value);
   if (count < old_count) give_units(heap, {.first = first + count, .count = old_count - count});
   return true;

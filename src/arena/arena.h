@@ -1,6 +1,6 @@
-// An arena: some heaps of each kind, the partly used spans in them, transfer stacks, one lock. The unit of ownership (a slot
-// goes back to the arena it came from) and of containment. Threads attach to arenas through the registry.
-// Every public function takes the lock itself; none of them calls up or reports.
+// An arena: some heaps of each kind, the partly used spans in them, transfer stacks, one lock. The unit of ownership (a
+// slot goes back to the arena it came from) and of containment. Threads attach to arenas through the registry. Every
+// public function takes the lock itself; none of them calls up or reports.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct TakenRun {
 };
 
 struct ArenaFigures {
-  HeapFigures heaps;           // sums over the arena's heaps
+  HeapFigures heaps;  // sums over the arena's heaps
   std::size_t heap_count = 0;
   std::size_t live_slots = 0;  // belong to the program
   std::size_t live_bytes = 0;  // of slots and runs of the program
@@ -43,8 +43,8 @@ class Arena {
 
   // Up to `want` slots of a class, marked cached. At least one, unless the arena is contained or the system refuses.
   std::size_t take_slots(ClassIndex cls, void** out, std::size_t want);
-  // Cached slots of this arena, of any classes, come back. The first whose map byte says that it is not cached is returned
-  // and left as it is; null if all were.
+  // Cached slots of this arena, of any classes, come back. The first whose map byte says that it is not cached is
+  // returned and left as it is; null if all were.
   void* give_slots(void* const* slots, std::size_t count);
 
   // A run of whole units, marked live. Without `may_grow`, only from memory that is ready.

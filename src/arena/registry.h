@@ -1,5 +1,6 @@
-// All arenas, and which of them threads are attached to. A finished thread's arena goes to the free list and is used again
-// first, spans, warm memory and all; below the limit a new one is made; at the limit the least used one is shared.
+// All arenas, and which of them threads are attached to. A finished thread's arena goes to the free list and is used
+// again first, spans, warm memory and all; below the limit a new one is made; at the limit the least used one is
+// shared.
 #pragma once
 
 #include <cstddef>

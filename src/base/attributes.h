@@ -1,4 +1,5 @@
-// Compiler attributes under one name each. The only macros of the library besides the table rows; no layer defines others.
+// Compiler attributes under one name each. The only macros of the library besides the table rows; no layer defines
+// others.
 #pragma once
 
 #define ARENITE_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), true)

@@ -1,6 +1,6 @@
 // A set of small integers as bits, with the two questions heaps ask: the lowest member, and the lowest run of members.
-// Memory of zeros is the empty set; so that a heap's many sets cost no page before they are used, nothing is written at the
-// start: `Bitmap<N> set{}` is empty, `Bitmap<N> set` is whatever its memory was.
+// Memory of zeros is the empty set; so that a heap's many sets cost no page before they are used, nothing is written at
+// the start: `Bitmap<N> set{}` is empty, `Bitmap<N> set` is whatever its memory was.
 #pragma once
 
 #include <bit>

@@ -12,7 +12,9 @@ namespace arenite {
 consteval std::size_t operator""_KiB(unsigned long long count) { return static_cast<std::size_t>(count) << 10; }
 consteval std::size_t operator""_MiB(unsigned long long count) { return static_cast<std::size_t>(count) << 20; }
 
-ARENITE_ALWAYS_INLINE std::uintptr_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+ARENITE_ALWAYS_INLINE std::uintptr_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
 ARENITE_ALWAYS_INLINE void* pointer_at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 // `alignment` is a power of two; the result may wrap to 0 near the end of the type, which callers exclude.

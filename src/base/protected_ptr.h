@@ -1,6 +1,6 @@
 // A link of a singly linked list, stored so that overwriting it with a chosen address does not yield that address
-// (Safe-Linking, Itkin 2020): (address of the field >> 12) XOR target XOR secret. Every singly linked list of the library
-// uses this type; none of them passes through user memory.
+// (Safe-Linking, Itkin 2020): (address of the field >> 12) XOR target XOR secret. Every singly linked list of the
+// library uses this type; none of them passes through user memory.
 #pragma once
 
 #include <cstdint>

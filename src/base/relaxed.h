@@ -1,5 +1,5 @@
-// Relaxed atomic access to plain words shared between threads. Relaxed is enough where a value carries no other memory with
-// it: the bytes of the granule map, counters, switches that are noticed "soon".
+// Relaxed atomic access to plain words shared between threads. Relaxed is enough where a value carries no other memory
+// with it: the bytes of the granule map, counters, switches that are noticed "soon".
 #pragma once
 
 #include "base/attributes.h"

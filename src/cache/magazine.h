@@ -1,11 +1,11 @@
-// The memory behind a thread's magazines. A magazine is an array of addresses of free slots of one class, used as a stack,
-// between a null (nothing below: empty) and a marker (nothing above: full):
+// The memory behind a thread's magazines. A magazine is an array of addresses of free slots of one class, used as a
+// stack, between a null (nothing below: empty) and a marker (nothing above: full):
 //
 //   | null | oldest ... newest | (unused) ... | marker |
 //                              ^ top
 //
-// One load and one test say "empty" or "full". kClosedMagazine is both at once: a top that points into it makes every call go
-// to the slow path.
+// One load and one test say "empty" or "full". kClosedMagazine is both at once: a top that points into it makes every
+// call go to the slow path.
 #pragma once
 
 #include <array>
@@ -52,7 +52,8 @@ class StorePool {
  public:
   constexpr StorePool() = default;
 
-  // With the remote buffer empty; what the magazines hold is old, but the null below each stands. Null if the system refuses.
+  // With the remote buffer empty; what the magazines hold is old, but the null below each stands. Null if the system
+  // refuses.
   MagazineStore* take();
   void give(MagazineStore* store);
 

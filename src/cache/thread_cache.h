@@ -1,5 +1,6 @@
-// What a thread keeps for itself: its magazines, its remote buffer, its arena. The two hot functions of the library are here:
-// take() is the heart of malloc, give() of free. They refuse whatever is odd; the slow twins look again and decide.
+// What a thread keeps for itself: its magazines, its remote buffer, its arena. The two hot functions of the library are
+// here: take() is the heart of malloc, give() of free. They refuse whatever is odd; the slow twins look again and
+// decide.
 //
 // state       arena     magazines       calls go
 // kNew        none      closed          to attach(), once
@@ -31,7 +32,9 @@ class ThreadCache {
   // A slot of `cls`, marked live; null if the magazine is empty. `granule_bits` is that of the class's kind of heap.
   ARENITE_ALWAYS_INLINE void* take(unsigned cls, unsigned granule_bits);
   // Takes `pointer` back if it is a live slot of the thread's own arena whose magazine has room.
-  ARENITE_ALWAYS_INLINE bool give(void* pointer) { return give_if(pointer, [](std::size_t) { return true; }); }
+  ARENITE_ALWAYS_INLINE bool give(void* pointer) {
+    return give_if(pointer, [](std::size_t) { return true; });
+  }
   // The same, if `accepts(class)` also says so.
   template <typename Accepts>
   ARENITE_ALWAYS_INLINE bool give_if(void* pointer, Accepts accepts);
@@ -42,7 +45,8 @@ class ThreadCache {
 
   // As take(), whatever it takes: refills the magazine, asks the arena, then other arenas. Null if no arena can serve.
   void* take_slow(ClassIndex cls);
-  // A live slot of any arena comes back. Returns a slot that an arena refused, since it was given back twice; else null.
+  // A live slot of any arena comes back. Returns a slot that an arena refused, since it was given back twice; else
+  // null.
   void* give_slow(void* slot, ClassIndex cls, ArenaId owner);
 
   // A run from the thread's arena; without magazines the same.
@@ -69,7 +73,8 @@ class ThreadCache {
   void* flush_remote();
 
   //   C1  arena_tag_ is that of arena_, or kNoArenaTag       C2  store_ != null <=> state_ == kCached
-  //   C3  top_[c] is the closed one, or, when kCached and c has been used, lies in store_'s magazine of c; top_[0] is closed
+  //   C3  top_[c] is the closed one, or, when kCached and c has been used, lies in store_'s magazine of c; top_[0] is
+  //   closed
   void** top_[kClassCount + 1];
   std::uint32_t arena_tag_ = kNoArenaTag;
   State state_ = State::kNew;
@@ -102,7 +107,8 @@ bool ThreadCache::give_if(void* pointer, Accepts accepts) {
   if (ARENITE_UNLIKELY(index >= kHeapTableEntries)) return false;
   const std::uint32_t shift = relaxed_load(&heap_table[index]) ^ arena_tag_;
   if (ARENITE_UNLIKELY(shift >= kOwnShiftLimit)) return false;
-  // Rotated, not shifted: an address inside a granule becomes far too large and fails the same test as nothing else does.
+  // Rotated, not shifted: an address inside a granule becomes far too large and fails the same test as nothing else
+  // does.
   const std::uintptr_t granule = std::rotr(address & (kHeapSize - 1), static_cast<int>(shift));
   if (ARENITE_UNLIKELY(granule >= kHeapSize / kMinSlotSize)) return false;
   std::uint8_t* const byte = map_byte_of(address, granule);

@@ -1,5 +1,5 @@
-// One byte for each granule of a heap: the class of the slot that starts there, and its state. The bytes are read and written
-// by all threads without a lock, so every access is a relaxed atomic.
+// One byte for each granule of a heap: the class of the slot that starts there, and its state. The bytes are read and
+// written by all threads without a lock, so every access is a relaxed atomic.
 //
 //   byte       state    meaning                                            set by
 //   0          none     no slot starts here                                heap creation, span release
@@ -53,8 +53,8 @@ class GranuleMap {
     }
   }
 
-  // The first granule in [from, end) that holds `byte`; `end` if there is none. Looks at eight bytes at a time: `from` is
-  // rounded down to a multiple of 8, and the map is readable up to the next multiple of 8 behind `end`.
+  // The first granule in [from, end) that holds `byte`; `end` if there is none. Looks at eight bytes at a time: `from`
+  // is rounded down to a multiple of 8, and the map is readable up to the next multiple of 8 behind `end`.
   std::size_t find(std::size_t from, std::size_t end, GranuleByte byte) const {
     constexpr std::uint64_t kOnes = 0x0101010101010101;
     constexpr std::uint64_t kLows = 0x7f7f7f7f7f7f7f7f;
@@ -63,7 +63,8 @@ class GranuleMap {
     std::uint64_t ignored = ~std::uint64_t{0} << (8 * (from - at));
     for (; at < end; at += 8) {
       const std::uint64_t differs = __atomic_load_n(word_at(at), __ATOMIC_RELAXED) ^ pattern;
-      // A byte of `differs` is 0 where the map has `byte`; exactly those bytes get their highest bit set. No carry crosses bytes.
+      // A byte of `differs` is 0 where the map has `byte`; exactly those bytes get their highest bit set. No carry
+      // crosses bytes.
       const std::uint64_t equal = ~(((differs & kLows) + kLows) | differs | kLows) & ignored;
       if (equal != 0) {
         const std::size_t found = at + static_cast<std::size_t>(__builtin_ctzll(equal)) / 8;

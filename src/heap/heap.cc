@@ -128,7 +128,8 @@ bool Heap::grow_to(UnitIndex end, const GrowthRule& growth) {
   const UnitIndex wanted = lower(padded, end > reserved_ ? kHeapEnd : reserved_);
   const UnitIndex needed = unit_end(end.value * kUnitSize);
   if (needed > committed_ && !commit_to(wanted) && !commit_to(needed)) return false;
-  const UnitIndex with_pad = unit_end(saturating_add(end.value * kUnitSize, growth.pad < kHeapSize ? growth.pad : kHeapSize));
+  const UnitIndex with_pad =
+      unit_end(saturating_add(end.value * kUnitSize, growth.pad < kHeapSize ? growth.pad : kHeapSize));
   grown_ = lower(with_pad, committed_);
   return true;
 }
@@ -156,8 +157,8 @@ std::size_t Heap::trim_top(const TrimRule& rule, bool decommit) {
   const std::size_t bytes = trimmable((grown_ - top_).value * kUnitSize, rule, page_granularity());
   if (bytes == 0) return 0;
   const UnitIndex end = grown_;
-  const UnitIndex start{static_cast<std::uint32_t>(
-      align_up((end.value * kUnitSize) - bytes, page_granularity()) / kUnitSize)};
+  const UnitIndex start{
+      static_cast<std::uint32_t>(align_up((end.value * kUnitSize) - bytes, page_granularity()) / kUnitSize)};
   if (start >= end) return 0;
   grown_ = start;
   return release_units({.first = start, .count = end - start}, decommit);
@@ -231,7 +232,8 @@ HeapFigures Heap::figures() const {
 
 void Heap::check_invariants() const {
   const UnitIndex first = first_unit_of(kind_);
-  ARENITE_CHECK(first <= top_ && top_ <= grown_ && grown_ <= committed_ && committed_ <= reserved_ && reserved_ <= kHeapEnd);
+  ARENITE_CHECK(first <= top_ && top_ <= grown_ && grown_ <= committed_ && committed_ <= reserved_ &&
+                reserved_ <= kHeapEnd);
   ARENITE_CHECK(free_units_.count(0, first.value) == 0);
   ARENITE_CHECK(free_units_.next_set(top_.value) == Bitmap<kUnitsPerHeap>::kNone);
   ARENITE_CHECK(top_ == first || !free_units_.test(top_.value - 1));

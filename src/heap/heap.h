@@ -1,12 +1,13 @@
-// A heap: a reservation of address space, aligned to its size, that grows and shrinks at its top. Belongs to one arena for
-// life; everything here but the granule map is guarded by that arena's lock.
+// A heap: a reservation of address space, aligned to its size, that grows and shrinks at its top. Belongs to one arena
+// for life; everything here but the granule map is guarded by that arena's lock.
 //
 //   base                                                              base + kHeapSize
 //   | header | span descriptors | .. | granule map | guard | units ......... top .. grown .. committed .. reserved |
 //     Heap     one per unit            read by all           spans and runs    free  ready     no access
 //
-// Units below `top` are in use or in `free_units_`; units from `top` to `grown` are the free top, which trimming looks at.
-// The map is readable over its whole length from the start, so that a lookup is safe for any address in the heap's range.
+// Units below `top` are in use or in `free_units_`; units from `top` to `grown` are the free top, which trimming looks
+// at. The map is readable over its whole length from the start, so that a lookup is safe for any address in the heap's
+// range.
 #pragma once
 
 #include <cstddef>
@@ -83,7 +84,9 @@ class Heap {
     return {static_cast<std::uint32_t>((address_of(pointer) & (kHeapSize - 1)) >> kUnitBits)};
   }
 
-  GranuleMap map() const { return GranuleMap(static_cast<std::uint8_t*>(pointer_at(address_of(this) + kGranuleMapOffset))); }
+  GranuleMap map() const {
+    return GranuleMap(static_cast<std::uint8_t*>(pointer_at(address_of(this) + kGranuleMapOffset)));
+  }
   std::size_t granule_of(const void* pointer) const {
     return (address_of(pointer) & (kHeapSize - 1)) >> granule_bits(kind_);
   }
@@ -97,8 +100,8 @@ class Heap {
   // The first unit of the span that `unit` belongs to. Meaningful for units of slot spans only.
   UnitIndex span_start(UnitIndex unit) const { return unit - UnitCount{span_at(unit).units_before}; }
 
-  // `count` units whose first is a multiple of `alignment` units: the lowest free run that fits, else the top. A count of 0
-  // means failure. Without growth, only units that are ready are looked at.
+  // `count` units whose first is a multiple of `alignment` units: the lowest free run that fits, else the top. A count
+  // of 0 means failure. Without growth, only units that are ready are looked at.
   TakenUnits take_units(UnitCount count, UnitCount alignment, const GrowthRule* growth);
   void give_units(UnitRange range);
   // Add the units directly behind `range` to it, if they are free.

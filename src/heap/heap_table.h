@@ -2,8 +2,8 @@
 //
 //   entry: (arena id << kGranuleField) | log2 of the granule, or 0 where no heap of arenite's is
 //
-// An entry XOR a thread's own (arena id << kGranuleField) is below 64 exactly when the heap belongs to the thread's arena, and
-// is then the granule shift. A tag that no heap has (kNoArenaTag) never matches.
+// An entry XOR a thread's own (arena id << kGranuleField) is below 64 exactly when the heap belongs to the thread's
+// arena, and is then the granule shift. A tag that no heap has (kNoArenaTag) never matches.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ inline constexpr std::uint32_t kNoArenaTag = arena_tag(ArenaId{kMaxArenas + 1});
 
 inline constexpr std::size_t kHeapTableEntries = std::size_t{1} << (kPlatform.address_bits - kPlatform.heap_bits);
 
-// Zero pages until a heap is entered. Written under the owner's lock, read by everybody; relaxed is enough, since a pointer
-// into a heap reaches another thread by some synchronisation of the program's own.
+// Zero pages until a heap is entered. Written under the owner's lock, read by everybody; relaxed is enough, since a
+// pointer into a heap reaches another thread by some synchronisation of the program's own.
 extern std::uint16_t heap_table[kHeapTableEntries];
 
 // What the table knows of an address.

@@ -27,9 +27,7 @@ void raise_to(T* peak, T value) {
 
 }  // namespace
 
-LargeMappings::Shard& LargeMappings::shard_of(std::uintptr_t address) {
-  return shards_[hash_of(address) >> 60];
-}
+LargeMappings::Shard& LargeMappings::shard_of(std::uintptr_t address) { return shards_[hash_of(address) >> 60]; }
 
 std::size_t LargeMappings::Shard::place_of(std::uintptr_t address) const {
   return static_cast<std::size_t>(hash_of(address) >> 20) & (capacity - 1);

@@ -1,5 +1,5 @@
-// Requests served by a mapping of their own: the registry of their addresses and lengths, out of band, and the calls that
-// make, resize and end them. Answers "is this the start of a large mapping" in constant time, for any value.
+// Requests served by a mapping of their own: the registry of their addresses and lengths, out of band, and the calls
+// that make, resize and end them. Answers "is this the start of a large mapping" in constant time, for any value.
 //
 // Sixteen shards by address, each an open-addressed table under a lock of its own.
 #pragma once
@@ -28,7 +28,8 @@ class LargeMappings {
   std::size_t find(const void* pointer);
   // End the mapping that starts at `pointer`; its length, 0 if there is none (and nothing was done).
   std::size_t give(void* pointer);
-  // Make it at least `bytes` long, moving pages if needed. Null, and nothing changed, if there is none or the system refuses.
+  // Make it at least `bytes` long, moving pages if needed. Null, and nothing changed, if there is none or the system
+  // refuses.
   void* resize(void* pointer, std::size_t bytes);
 
   LargeFigures figures() const;
@@ -45,7 +46,8 @@ class LargeMappings {
     std::size_t bytes = 0;
   };
 
-  //   L1  used * 4 <= capacity * 3          L2  an entry stands at or behind its hash place, with no empty entry between
+  //   L1  used * 4 <= capacity * 3          L2  an entry stands at or behind its hash place, with no empty entry
+  //   between
   struct Shard {
     os::Lock lock{os::LockRank::kMappings};
     Entry* entries = nullptr;
@@ -68,7 +70,7 @@ class LargeMappings {
   void count_change(std::ptrdiff_t count, std::ptrdiff_t bytes);
 
   Shard shards_[kShards];
-  Shard stranded_;  // given back by the program, but the system refused to unmap them: tried again at later gives
+  Shard stranded_;        // given back by the program, but the system refused to unmap them: tried again at later gives
   LargeFigures figures_;  // relaxed atomics
 };
 

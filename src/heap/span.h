@@ -1,5 +1,5 @@
-// A span: a run of units of one heap, cut into slots of one class, or given out whole (a run). Its descriptor stands in the
-// heap's span table at the place of its first unit; the other units of a slot span hold only the way back to it.
+// A span: a run of units of one heap, cut into slots of one class, or given out whole (a run). Its descriptor stands in
+// the heap's span table at the place of its first unit; the other units of a slot span hold only the way back to it.
 // Guarded by the arena's lock.
 #pragma once
 

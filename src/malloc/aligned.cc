@@ -28,13 +28,13 @@ void* aligned_or_no_memory(std::size_t size, std::size_t alignment) {
 
 extern "C" {
 
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
+void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
   if (std::has_single_bit(alignment)) return aligned_or_no_memory(size, alignment);
   errno = EINVAL;
   return nullptr;
 }
 
-void* memalign(std::size_t alignment, std::size_t size) {
+void* memalign(std::size_t alignment, std::size_t size) noexcept {
   constexpr std::size_t kLargestPower = SIZE_MAX / 2 + 1;
   if (alignment > kLargestPower) {
     errno = EINVAL;
@@ -43,7 +43,7 @@ void* memalign(std::size_t alignment, std::size_t size) {
   return aligned_or_no_memory(size, std::bit_ceil(alignment));
 }
 
-int posix_memalign(void** result, std::size_t alignment, std::size_t size) {
+int posix_memalign(void** result, std::size_t alignment, std::size_t size) noexcept {
   if (!std::has_single_bit(alignment) || alignment < sizeof(void*)) return EINVAL;
   void* const pointer = allocate_aligned(size, alignment);
   if (pointer == nullptr) return ENOMEM;
@@ -51,15 +51,15 @@ int posix_memalign(void** result, std::size_t alignment, std::size_t size) {
   return 0;
 }
 
-void* valloc(std::size_t size) { return aligned_or_no_memory(size, os::page_size()); }
+void* valloc(std::size_t size) noexcept { return aligned_or_no_memory(size, os::page_size()); }
 
-void* pvalloc(std::size_t size) {
+void* pvalloc(std::size_t size) noexcept {
   const std::size_t page = os::page_size();
   return aligned_or_no_memory(size > SIZE_MAX - page ? SIZE_MAX : align_up(size, page), page);
 }
 
-void* __libc_memalign(std::size_t alignment, std::size_t size) { return memalign(alignment, size); }
-void* __libc_valloc(std::size_t size) { return valloc(size); }
-void* __libc_pvalloc(std::size_t size) { return pvalloc(size); }
+void* __libc_memalign(std::size_t alignment, std::size_t size) noexcept { return memalign(alignment, size); }
+void* __libc_valloc(std::size_t size) noexcept { return valloc(size); }
+void* __libc_pvalloc(std::size_t size) noexcept { return pvalloc(size); }
 
 }  // extern "C"

@@ -103,7 +103,8 @@ bool fits_slot(const Block& block, std::size_t size) {
   return size <= block.bytes && (size * 2 > block.bytes || block.bytes <= 4 * kMinSlotSize);
 }
 
-// Set once a block had to stay larger than reallocate() wanted it, since memory was out: sizes are then no proof of misuse.
+// Set once a block had to stay larger than reallocate() wanted it, since memory was out: sizes are then no proof of
+// misuse.
 bool shrink_was_refused = false;
 
 // Whether a block at `pointer` can have been asked for with `alignment`.

@@ -1,5 +1,5 @@
-// The slow ways to memory and back, below the exported functions: every one is complete in itself, reports misuse, and leaves
-// errno alone. The exported functions set it.
+// The slow ways to memory and back, below the exported functions: every one is complete in itself, reports misuse, and
+// leaves errno alone. The exported functions set it.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ enum class SizeRule : std::uint8_t {
 };
 // The same, if the block can be one of that size and alignment; else it is misuse.
 void deallocate_sized(void* pointer, std::size_t size, std::size_t alignment, SizeRule rule);
-// The block with new size, moved if needed. Null if memory is out or the call is misuse; the block then stands unchanged.
-// `pointer` is not null, `size` not 0.
+// The block with new size, moved if needed. Null if memory is out or the call is misuse; the block then stands
+// unchanged. `pointer` is not null, `size` not 0.
 struct Resized {
   void* pointer = nullptr;
   bool misused = false;
@@ -37,8 +37,8 @@ struct Resized {
 Resized reallocate(void* pointer, std::size_t size);
 // The bytes that the program may use of the block that starts at `pointer`; 0 if none does.
 std::size_t usable_size(const void* pointer);
-// Give back what is not in use: the calling thread's cache, and of all arenas all but `pad` bytes of each top. True if pages
-// went to the system.
+// Give back what is not in use: the calling thread's cache, and of all arenas all but `pad` bytes of each top. True if
+// pages went to the system.
 bool trim_all(std::size_t pad);
 
 }  // namespace arenite

@@ -1,6 +1,5 @@
 // The functions of include/arenite/arenite.h.
 #include "arenite/arenite.h"
-
 #include "base/attributes.h"
 #include "base/build.h"
 #include "base/text.h"

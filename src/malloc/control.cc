@@ -13,7 +13,9 @@ using namespace arenite;
 namespace {
 
 // glibc widens the value, so that -1 means "never" for the parameters that are sizes.
-void set_size(OptionIndex option, int value) { options.set(option, static_cast<std::size_t>(static_cast<long>(value))); }
+void set_size(OptionIndex option, int value) {
+  options.set(option, static_cast<std::size_t>(static_cast<long>(value)));
+}
 
 // Values below 1 are passed over.
 void set_count(OptionIndex option, int value) {
@@ -41,64 +43,77 @@ struct mallinfo narrow_information() {
 extern "C" {
 
 // 1 for every parameter, also for unknown ones and those that glibc has given up.
-int mallopt(int parameter, int value) {
+int mallopt(int parameter, int value) noexcept {
   switch (parameter) {
-    case M_TRIM_THRESHOLD: set_size(OptionIndex::trim_threshold, value); break;
-    case M_TOP_PAD: set_size(OptionIndex::top_pad, value); break;
-    case M_MMAP_THRESHOLD: set_size(OptionIndex::mmap_threshold, value); break;
-    case M_MMAP_MAX: set_size(OptionIndex::mmap_max, value < 0 ? 0 : value); break;
-    case M_CHECK_ACTION: options.set(OptionIndex::check_action, static_cast<std::size_t>(value & 7)); break;
-    case M_PERTURB: options.set(OptionIndex::perturb, static_cast<std::size_t>(value & 0xff)); break;
-    case M_ARENA_TEST: set_count(OptionIndex::arena_test, value); break;
-    case M_ARENA_MAX: set_count(OptionIndex::arena_max, value); break;
-    default: break;
+    case M_TRIM_THRESHOLD:
+      set_size(OptionIndex::trim_threshold, value);
+      break;
+    case M_TOP_PAD:
+      set_size(OptionIndex::top_pad, value);
+      break;
+    case M_MMAP_THRESHOLD:
+      set_size(OptionIndex::mmap_threshold, value);
+      break;
+    case M_MMAP_MAX:
+      set_size(OptionIndex::mmap_max, value < 0 ? 0 : value);
+      break;
+    case M_CHECK_ACTION:
+      options.set(OptionIndex::check_action, static_cast<std::size_t>(value & 7));
+      break;
+    case M_PERTURB:
+      options.set(OptionIndex::perturb, static_cast<std::size_t>(value & 0xff));
+      break;
+    case M_ARENA_TEST:
+      set_count(OptionIndex::arena_test, value);
+      break;
+    case M_ARENA_MAX:
+      set_count(OptionIndex::arena_max, value);
+      break;
+    default:
+      break;
   }
   return 1;
 }
 
-struct mallinfo2 mallinfo2() {
+struct mallinfo2 mallinfo2() noexcept {
   const os::ErrnoKeeper keeper;
-  const HeapStatistics all = collect_statistics();
+  const HeapStatistics statistics = collect_statistics();
   struct mallinfo2 info = {};
-  info.arena = all.system_bytes;
-  info.ordblks = all.free_pieces;
-  info.hblks = all.mappings.count;
-  info.hblkhd = all.mappings.bytes;
-  info.uordblks = all.system_bytes - all.free_bytes;
-  info.fordblks = all.free_bytes;
-  info.keepcost = all.first_arena_top;
+  info.arena = statistics.all.system;
+  info.ordblks = statistics.all.pieces;
+  info.hblks = statistics.mappings.count;
+  info.hblkhd = statistics.mappings.bytes;
+  info.uordblks = statistics.all.in_use;
+  info.fordblks = statistics.all.free;
+  info.keepcost = statistics.first_arena_top;
   return info;
 }
 
-struct mallinfo mallinfo() { return narrow_information(); }
+struct mallinfo mallinfo() noexcept {
+  return narrow_information();
+}
 
-int malloc_trim(std::size_t pad) {
+int malloc_trim(std::size_t pad) noexcept {
   const os::ErrnoKeeper keeper;
   return trim_all(pad) ? 1 : 0;
 }
 
-void malloc_stats() {
+void malloc_stats() noexcept {
   const os::ErrnoKeeper keeper;
   write_statistics(os::kStandardError);
 }
 
-// The error is the result; errno is not touched.
-int malloc_info(int options, FILE* stream) {
-  if (options != 0) return EINVAL;
-  const os::ErrnoKeeper keeper;
-  write_heap_information(stream);
-  return 0;
-}
-
 // Heap images of old programs cannot be made, and none is known to be restorable.
-void* malloc_get_state() {
+void* malloc_get_state() noexcept {
   errno = ENOSYS;
   return nullptr;
 }
 
-int malloc_set_state(void*) { return -1; }
+int malloc_set_state(void*) noexcept { return -1; }
 
-int __libc_mallopt(int parameter, int value) { return mallopt(parameter, value); }
-struct mallinfo __libc_mallinfo() { return narrow_information(); }
+int __libc_mallopt(int parameter, int value) noexcept { return mallopt(parameter, value); }
+struct mallinfo __libc_mallinfo() noexcept {
+  return narrow_information();
+}
 
 }  // extern "C"

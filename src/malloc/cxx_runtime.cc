@@ -1,11 +1,10 @@
 // For the shared library: the C++ runtime is found among what the process has loaded.
 #include "malloc/cxx_runtime.h"
 
-#include <dlfcn.h>
-
 #include "base/attributes.h"
 #include "os/console.h"
 #include "os/platform.h"
+#include "os/symbols.h"
 
 extern "C" {
 ARENITE_WEAK std::new_handler _ZSt15get_new_handlerv();  // std::get_new_handler()
@@ -19,7 +18,7 @@ namespace {
 // A runtime that was loaded after arenite is found by name.
 template <typename Function>
 Function* find_function(Function* at_load, const char* name) {
-  return at_load != nullptr ? at_load : reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+  return at_load != nullptr ? at_load : reinterpret_cast<Function*>(os::find_symbol(name));
 }
 
 // The runtime's own non-throwing operators, behind arenite's: they call operator new and catch.
@@ -28,7 +27,7 @@ using AlignedNewOrNull = void*(std::size_t, std::align_val_t, const std::nothrow
 
 template <typename Function>
 Function* find_next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+  return reinterpret_cast<Function*>(os::find_next_symbol(name));
 }
 
 }  // namespace
@@ -40,7 +39,8 @@ std::new_handler installed_new_handler() {
 
 void throw_bad_alloc() {
   if (auto* const raise = find_function(&_ZSt17__throw_bad_allocv, "_ZSt17__throw_bad_allocv")) raise();
-  os::write_all(os::kStandardError, "arenite: operator new: out of memory, and no C++ runtime to throw std::bad_alloc\n");
+  os::write_all(os::kStandardError,
+                "arenite: operator new: out of memory, and no C++ runtime to throw std::bad_alloc\n");
   os::abort_process();
 }
 

@@ -1,6 +1,6 @@
-// For the static library: a program that uses operator new links the C++ runtime. The one file compiled with exceptions.
+// For the static library: a program that uses operator new links the C++ runtime. The one file compiled with
+// exceptions.
 #include "malloc/cxx_runtime.h"
-
 #include "os/platform.h"
 
 namespace std {
@@ -15,7 +15,7 @@ void throw_bad_alloc() { std::__throw_bad_alloc(); }
 
 void* new_or_null(std::size_t size, std::size_t alignment) {
   try {
-    return alignment > kMinAlignment ? ::operator new(size, std::align_val_t{alignment}) : ::operator new(size);
+    return alignment > kMinAlignment ? ::operator new (size, std::align_val_t{alignment}) : ::operator new(size);
   } catch (...) {
     return nullptr;
   }

@@ -63,7 +63,8 @@ ARENITE_ALWAYS_INLINE void delete_plain(void* pointer) {
 ARENITE_ALWAYS_INLINE void delete_sized(void* pointer, std::size_t size) {
   if (ARENITE_LIKELY(size <= kMaxSlotSize)) {
     const std::size_t expected = class_for(size).value;
-    if (ARENITE_LIKELY(ThreadCache::current().give_if(pointer, [=](std::size_t cls) { return cls == expected; }))) return;
+    if (ARENITE_LIKELY(ThreadCache::current().give_if(pointer, [=](std::size_t cls) { return cls == expected; })))
+      return;
   }
   delete_sized_slow(pointer, size, kMinAlignment);
 }
@@ -74,14 +75,18 @@ std::size_t value_of(std::align_val_t alignment) { return static_cast<std::size_
 
 ARENITE_EXPORT void* operator new(std::size_t size) { return new_plain(size); }
 ARENITE_EXPORT void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return new_nothrow(size); }
-ARENITE_EXPORT void* operator new(std::size_t size, std::align_val_t alignment) { return new_slow(size, value_of(alignment)); }
+ARENITE_EXPORT void* operator new(std::size_t size, std::align_val_t alignment) {
+  return new_slow(size, value_of(alignment));
+}
 ARENITE_EXPORT void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return new_nothrow_slow(size, value_of(alignment));
 }
 
 ARENITE_EXPORT void* operator new[](std::size_t size) { return new_plain(size); }
 ARENITE_EXPORT void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return new_nothrow(size); }
-ARENITE_EXPORT void* operator new[](std::size_t size, std::align_val_t alignment) { return new_slow(size, value_of(alignment)); }
+ARENITE_EXPORT void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return new_slow(size, value_of(alignment));
+}
 ARENITE_EXPORT void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return new_nothrow_slow(size, value_of(alignment));
 }

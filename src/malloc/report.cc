@@ -1,7 +1,6 @@
-#include "base/attributes.h"
-
 #include "malloc/report.h"
 
+#include "base/attributes.h"
 #include "base/text.h"
 #include "heap/block.h"
 #include "heap/heap.h"

@@ -1,8 +1,6 @@
-// Figures of the whole heap: collected arena by arena, each under its lock, so the sum is exact when nothing else runs.
-// What is cached by threads counts as free.
+// Figures of the whole heap in glibc's terms: collected arena by arena, each under its lock, so the sum is exact when
+// nothing else runs. What threads have cached counts as free.
 #pragma once
-
-#include <stdio.h>
 
 #include <cstddef>
 
@@ -11,13 +9,25 @@
 
 namespace arenite {
 
+// One arena, or the sum over all.
+struct ArenaSummary {
+  ArenaSummary() = default;
+  explicit ArenaSummary(const ArenaFigures& figures);
+  ArenaSummary& operator+=(const ArenaSummary& other);
+
+  std::size_t system = 0;    // bytes obtained for heaps
+  std::size_t in_use = 0;    // bytes of slots and runs of the program, as the classes round them
+  std::size_t free = 0;      // the rest: cached, free in spans, free units, tops
+  std::size_t pieces = 0;    // free slots, free runs of units, and one top
+  std::size_t top = 0;       // bytes of the free tops
+  std::size_t reserved = 0;  // bytes of address space
+  std::size_t writable = 0;  // bytes of it that can be written
+  std::size_t heaps = 0;
+};
+
 struct HeapStatistics {
-  std::size_t arenas = 0;
-  std::size_t system_bytes = 0;     // obtained for heaps
-  std::size_t live_bytes = 0;       // of slots and runs that belong to the program, as the classes round them
-  std::size_t free_bytes = 0;       // the rest: cached, free in spans, free units, tops
-  std::size_t free_pieces = 0;      // free runs of units, tops and slots
-  std::size_t first_arena_top = 0;  // bytes at the tops of the first arena
+  ArenaSummary all;
+  std::size_t first_arena_top = 0;
   LargeFigures mappings;
 };
 
@@ -25,7 +35,5 @@ HeapStatistics collect_statistics();
 
 // glibc's malloc_stats() text.
 void write_statistics(int descriptor);
-// glibc's malloc_info() document.
-void write_heap_information(FILE* stream);
 
 }  // namespace arenite

@@ -16,7 +16,7 @@ constexpr int kSpins = 60;
 
 // Debug builds: how many locks of each rank the thread holds. Locks held for fork do not count: fork takes all of them.
 constexpr unsigned kRanks = static_cast<unsigned>(LockRank::kRegistry) + 1;
-ARENITE_INITIAL_EXEC constinit thread_local std::uint8_t held_count[kRanks] = {};
+[[maybe_unused]] ARENITE_INITIAL_EXEC constinit thread_local std::uint8_t held_count[kRanks] = {};
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -59,15 +59,16 @@ void Lock::acquire_slow() {
     }
     pause_briefly();
   }
-  // From here on the lock is taken with kWaiters set, since others may sleep: the release then wakes one, at worst in vain.
+  // From here on the lock is taken with kWaiters set, since others may sleep: the release then wakes one, at worst in
+  // vain.
   for (;;) {
     std::uint32_t seen = __atomic_load_n(&word_, __ATOMIC_RELAXED);
     if (seen == 0) {
       if (__atomic_compare_exchange_n(&word_, &seen, me | kWaiters, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
       continue;
     }
-    if ((seen & kWaiters) == 0 && !__atomic_compare_exchange_n(&word_, &seen, seen | kWaiters, false, __ATOMIC_RELAXED,
-                                                               __ATOMIC_RELAXED)) {
+    if ((seen & kWaiters) == 0 &&
+        !__atomic_compare_exchange_n(&word_, &seen, seen | kWaiters, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       continue;
     }
     sleep_on(&word_, seen | kWaiters, nullptr);

@@ -1,7 +1,8 @@
 // A mutex of four bytes that knows its owner. Waiting is by futex; nothing of libc is used.
 //
 // word: 0 = free; else the owner's thread number in the low 30 bits, kWaiters set when somebody may sleep on it.
-// Ranks say in which order locks may be taken: a debug build ends the process when a lower or equal rank follows a higher one.
+// Ranks say in which order locks may be taken: a debug build ends the process when a lower or equal rank follows a
+// higher one.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,10 @@ namespace arenite::os {
 
 // In the order in which they may be taken. docs/locking.md says what each guards.
 enum class LockRank : std::uint8_t {
-  kStart,      // one-time start-up
-  kArena,      // one arena: never two of them at once, but for fork
-  kMappings,   // one shard of the registry of large mappings
-  kRegistry,   // the list of arenas and the list of free caches: last
+  kStart,     // one-time start-up
+  kArena,     // one arena: never two of them at once, but for fork
+  kMappings,  // one shard of the registry of large mappings
+  kRegistry,  // the list of arenas and the list of free caches: last
 };
 
 class Lock {
@@ -41,9 +42,10 @@ class Lock {
 
   bool held_by_me() const { return (__atomic_load_n(&word_, __ATOMIC_RELAXED) & kOwner) == thread_number(); }
 
-  // Fork. The forking thread holds the lock from before_fork on, if it gets it within about `microseconds`; while it does, its
-  // own acquire() and release() nest, since fork handlers of other libraries use the heap. after_fork_in_child() makes the
-  // lock usable again, and is false when another thread held it at the fork: what it guards may then be half changed.
+  // Fork. The forking thread holds the lock from before_fork on, if it gets it within about `microseconds`; while it
+  // does, its own acquire() and release() nest, since fork handlers of other libraries use the heap.
+  // after_fork_in_child() makes the lock usable again, and is false when another thread held it at the fork: what it
+  // guards may then be half changed.
   void before_fork(std::uint32_t microseconds);
   void after_fork_in_parent();
   bool after_fork_in_child(std::uint32_t forking_thread);

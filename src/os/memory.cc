@@ -25,8 +25,8 @@ void* map_pages(const void* hint, std::size_t bytes, long protection, long flags
 bool succeeded(long result) { return !failed(result); }
 
 // Where the kernel's choice is not aligned, the aligned place just below it is tried (the kernel fills address space
-// downwards), and then more than asked for is mapped and its ends are cut off. The first way needs no more address space
-// than the result.
+// downwards), and then more than asked for is mapped and its ends are cut off. The first way needs no more address
+// space than the result.
 void* map_aligned(std::size_t bytes, std::size_t alignment, long protection, long flags) {
   void* const first = map_pages(nullptr, bytes, protection, flags);
   if (first == nullptr || is_aligned(address_of(first), alignment)) return first;
@@ -72,8 +72,7 @@ bool reserve_at(void* address, std::size_t bytes) {
 }
 
 bool commit(void* address, std::size_t bytes) {
-  return succeeded(
-      system_call(SYS_mprotect, as_argument(address), as_argument(bytes), PROT_READ | PROT_WRITE));
+  return succeeded(system_call(SYS_mprotect, as_argument(address), as_argument(bytes), PROT_READ | PROT_WRITE));
 }
 
 bool make_readable(void* address, std::size_t bytes) {

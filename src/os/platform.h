@@ -27,7 +27,7 @@ inline constexpr std::size_t kHeapSize = std::size_t{1} << kPlatform.heap_bits;
 inline constexpr std::size_t kMaxPageSize = 64_KiB;
 
 // What malloc's result is aligned to.
-inline constexpr std::size_t kMinAlignment =
-    alignof(long double) > 2 * sizeof(void*) ? alignof(long double) : 2 * sizeof(void*);
+inline constexpr std::size_t kMinAlignment = alignof(long double) > 2 * sizeof(void*) ? alignof(long double)
+                                                                                      : 2 * sizeof(void*);
 
 }  // namespace arenite

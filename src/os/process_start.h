@@ -1,5 +1,5 @@
-// What the kernel handed to the process: environment, page size, privilege, random bytes. Taken from the initial stack, so it
-// is the same whatever the program does to `environ`, and there before libc's own start-up has run.
+// What the kernel handed to the process: environment, page size, privilege, random bytes. Taken from the initial stack,
+// so it is the same whatever the program does to `environ`, and there before libc's own start-up has run.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace arenite::os {
 struct ProcessStart {
   const char* const* environment;  // ends with null; null itself where the initial stack cannot be found
   std::size_t page_size;
-  bool privileged;        // set-uid, set-gid or with raised capabilities
+  bool privileged;       // set-uid, set-gid or with raised capabilities
   std::uint64_t random;  // of the kernel's random bytes for this process
 };
 

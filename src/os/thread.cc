@@ -16,8 +16,8 @@ pthread_key_t exit_key;
 bool exit_key_made = false;
 void (*exit_action)() = nullptr;
 
-// Other keys' destructors may use the heap after ours, in this round or a later one. The key is set again until the last
-// round, so that the thread keeps its cache as long as possible.
+// Other keys' destructors may use the heap after ours, in this round or a later one. The key is set again until the
+// last round, so that the thread keeps its cache as long as possible.
 void on_exit_round(void* round) {
   const auto rounds_seen = reinterpret_cast<std::uintptr_t>(round);
   if (rounds_seen < PTHREAD_DESTRUCTOR_ITERATIONS) {

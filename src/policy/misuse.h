@@ -1,4 +1,5 @@
-// The kinds of misuse: the caller is wrong, arenite's books are right. What is done about one is decided by check_action.
+// The kinds of misuse: the caller is wrong, arenite's books are right. What is done about one is decided by
+// check_action.
 #pragma once
 
 #include <cstddef>

@@ -27,10 +27,14 @@ unsigned digit_value(char character) {
 
 unsigned suffix_shift(char character) {
   switch (character | 0x20) {
-    case 'k': return 10;
-    case 'm': return 20;
-    case 'g': return 30;
-    default: return 0;
+    case 'k':
+      return 10;
+    case 'm':
+      return 20;
+    case 'g':
+      return 30;
+    default:
+      return 0;
   }
 }
 

@@ -46,7 +46,8 @@ class Options {
 
   // The thresholds follow freed mappings until one of the four parameters that they depend on is set.
   bool dynamic_thresholds() const { return relaxed_load(&dynamic_thresholds_); }
-  // A large mapping of `bytes` was freed: requests of that size will come from a heap, and its top stays for two of them.
+  // A large mapping of `bytes` was freed: requests of that size will come from a heap, and its top stays for two of
+  // them.
   void follow_freed_mapping(std::size_t bytes);
 
   // A line for each entry that is not understood: what it is, and what would be right.
@@ -75,8 +76,8 @@ class Options {
 
 extern Options options;
 
-// A number as glibc's tunables take it: blanks, decimal, 0x hexadecimal or leading-0 octal; and, for bytes, a suffix K, M or G.
-// False if `text` is anything else or too large.
+// A number as glibc's tunables take it: blanks, decimal, 0x hexadecimal or leading-0 octal; and, for bytes, a suffix K,
+// M or G. False if `text` is anything else or too large.
 bool parse_number(std::string_view text, bool allow_suffix, std::size_t* value);
 
 }  // namespace arenite

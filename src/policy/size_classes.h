@@ -1,4 +1,5 @@
-// The size classes: which slot size serves a request, and how slots of each size are kept. Decisions only; all constant.
+// The size classes: which slot size serves a request, and how slots of each size are kept. Decisions only; all
+// constant.
 //
 //   class      slot sizes             step              worst internal waste      heap kind
 //    1 .. 16   16 .. 256              16                15 bytes (6 % at 256)     16-byte granules
@@ -22,8 +23,8 @@ inline constexpr std::size_t kUnitSize = std::size_t{1} << kUnitBits;
 inline constexpr std::size_t kUnitsPerHeap = kHeapSize / kUnitSize;
 
 inline constexpr std::size_t kMinSlotSize = 16;
-inline constexpr std::size_t kExactSlotLimit = 256;      // classes are exact to 16 bytes up to here
-inline constexpr std::size_t kMaxSlotSize = 32_KiB;      // larger requests are runs or large mappings
+inline constexpr std::size_t kExactSlotLimit = 256;  // classes are exact to 16 bytes up to here
+inline constexpr std::size_t kMaxSlotSize = 32_KiB;  // larger requests are runs or large mappings
 inline constexpr unsigned kClassCount = 44;
 inline constexpr ClassIndex kRunClass{63};
 
@@ -113,8 +114,9 @@ inline constexpr std::array<SizeClass, kClassCount + 1> kSizeClasses = [] {
 
 constexpr const SizeClass& size_class(ClassIndex cls) { return kSizeClasses[cls.value]; }
 
-// The smallest class whose slots hold `size` bytes and all start at multiples of `alignment` (a power of two, at most a unit):
-// spans start at unit boundaries, so a slot size that is a multiple of the alignment is enough. Class 0 if there is none.
+// The smallest class whose slots hold `size` bytes and all start at multiples of `alignment` (a power of two, at most a
+// unit): spans start at unit boundaries, so a slot size that is a multiple of the alignment is enough. Class 0 if there
+// is none.
 constexpr ClassIndex class_for_aligned(std::size_t size, std::size_t alignment) {
   if (size > kMaxSlotSize || alignment > kUnitSize) return {0};
   for (unsigned cls = class_for(size).value; cls <= kClassCount; ++cls) {

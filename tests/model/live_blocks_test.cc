@@ -248,8 +248,9 @@ void allocate(Worker* worker, Random* random) {
     case 7:
     case 8:
     case 9:
-      address = calloc(kind - 6, (size + kind - 7) / (kind - 6));
-      if (address != nullptr) expect_zero(static_cast<unsigned char*>(address), size);
+      block->size = (size + kind - 7) / (kind - 6) * (kind - 6);
+      address = calloc(kind - 6, block->size / (kind - 6));
+      if (address != nullptr) expect_zero(static_cast<unsigned char*>(address), block->size);
       break;
     case 10:
       address = size == 0 ? malloc(0) : realloc(nullptr, size);

@@ -57,8 +57,8 @@ int main(void) {
       if (count < first_count - first_count / 8) {
         fail("size %zu, round %d: %zu blocks after %zu before", sizes[s], round, count, first_count);
       }
-      // Every other block is freed and comes back; then all are freed. A block may come back from another kind of place,
-      // which costs a little more room: one in thirty may be missing.
+      // Every other block is freed and comes back; then all are freed. A block may come back from another kind of
+      // place, which costs a little more room: one in thirty may be missing.
       release(count, 0, 2);
       size_t missing = 0;
       for (size_t i = 0; i < count; i += 2) {
