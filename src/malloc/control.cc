@@ -12,16 +12,6 @@ using namespace arenite;
 
 namespace {
 
-// glibc widens the value, so that -1 means "never" for the parameters that are sizes.
-void set_size(OptionIndex option, int value) {
-  options.set(option, static_cast<std::size_t>(static_cast<long>(value)));
-}
-
-// Values below 1 are passed over.
-void set_count(OptionIndex option, int value) {
-  if (value > 0) options.set(option, static_cast<std::size_t>(value));
-}
-
 // The old structure's fields wrap, as glibc's do.
 int wrap_to_int(std::size_t value) { return static_cast<int>(static_cast<unsigned>(value)); }
 
@@ -44,34 +34,7 @@ extern "C" {
 
 // 1 for every parameter, also for unknown ones and those that glibc has given up.
 int mallopt(int parameter, int value) noexcept {
-  switch (parameter) {
-    case M_TRIM_THRESHOLD:
-      set_size(OptionIndex::trim_threshold, value);
-      break;
-    case M_TOP_PAD:
-      set_size(OptionIndex::top_pad, value);
-      break;
-    case M_MMAP_THRESHOLD:
-      set_size(OptionIndex::mmap_threshold, value);
-      break;
-    case M_MMAP_MAX:
-      set_size(OptionIndex::mmap_max, value < 0 ? 0 : value);
-      break;
-    case M_CHECK_ACTION:
-      options.set(OptionIndex::check_action, static_cast<std::size_t>(value & 7));
-      break;
-    case M_PERTURB:
-      options.set(OptionIndex::perturb, static_cast<std::size_t>(value & 0xff));
-      break;
-    case M_ARENA_TEST:
-      set_count(OptionIndex::arena_test, value);
-      break;
-    case M_ARENA_MAX:
-      set_count(OptionIndex::arena_max, value);
-      break;
-    default:
-      break;
-  }
+  options.set_parameter(parameter, value);
   return 1;
 }
 

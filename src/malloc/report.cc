@@ -1,6 +1,5 @@
 #include "malloc/report.h"
 
-#include "base/attributes.h"
 #include "base/text.h"
 #include "heap/block.h"
 #include "heap/heap.h"

@@ -1,6 +1,7 @@
 // Tells of misuse and acts as check_action says. Called with none of arenite's locks held.
 #pragma once
 
+#include "base/attributes.h"
 #include "policy/misuse.h"
 
 namespace arenite {

@@ -9,8 +9,8 @@ constinit Options options;
 
 // Constant, since the first call may come before any constructor has run.
 constinit const OptionRow Options::kRows[] = {
-#define ARENITE_OPTION(name, type, value, least, most, variable, tunable, doc) \
-  {#name, OptionType::type, least, most, variable, tunable, doc},
+#define ARENITE_OPTION(name, type, value, least, most, parameter, variable, tunable, doc) \
+  {#name, OptionType::type, least, most, parameter, variable, tunable, doc},
 #include "policy/options.inc"
 #undef ARENITE_OPTION
 };
@@ -81,6 +81,19 @@ void Options::set(OptionIndex index, std::size_t value) {
   const bool fixes_thresholds = index == OptionIndex::mmap_threshold || index == OptionIndex::trim_threshold ||
                                 index == OptionIndex::top_pad || index == OptionIndex::mmap_max;
   if (fixes_thresholds) relaxed_store(&dynamic_thresholds_, false);
+}
+
+void Options::set_parameter(int parameter, int value) {
+  for (std::size_t index = 0; index < kCount; ++index) {
+    const OptionRow& row = kRows[index];
+    if (row.parameter == 0 || row.parameter != parameter) continue;
+    const auto wide = static_cast<std::size_t>(static_cast<long>(value));
+    const auto option = static_cast<OptionIndex>(index);
+    if (row.type == OptionType::Bytes) return set(option, wide);
+    if (row.type == OptionType::Bits) return set(option, wide & row.most);
+    const std::size_t count = value < 0 ? 0 : wide;
+    if (in_range(row, count)) set(option, count);
+  }
 }
 
 void Options::follow_freed_mapping(std::size_t bytes) {

@@ -12,6 +12,7 @@
 #include "base/relaxed.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "os/glibc_parameters.h"
 #include "os/platform.h"
 
 namespace arenite {
@@ -22,13 +23,14 @@ enum class OptionIndex : std::uint8_t {
 #undef ARENITE_OPTION
 };
 
-enum class OptionType : std::uint8_t { Count, Bytes };
+enum class OptionType : std::uint8_t { Count, Bytes, Bits };
 
 struct OptionRow {
   std::string_view name;
   OptionType type;
   std::size_t least;
   std::size_t most;
+  int parameter;  // of mallopt; 0 for none
   std::string_view variable;
   std::string_view tunable;
   std::string_view doc;
@@ -43,6 +45,10 @@ class Options {
 
   std::size_t get(OptionIndex index) const { return relaxed_load(&values_[static_cast<std::size_t>(index)]); }
   void set(OptionIndex index, std::size_t value);
+
+  // As mallopt does: sizes are widened, so that -1 is the largest; bits are masked; counts below the least are passed
+  // over, but negative ones are 0 where that is allowed. Unknown parameters are passed over.
+  void set_parameter(int parameter, int value);
 
   // The thresholds follow freed mappings until one of the four parameters that they depend on is set.
   bool dynamic_thresholds() const { return relaxed_load(&dynamic_thresholds_); }

@@ -184,7 +184,7 @@ TEST_P(MemoryTest, WhatCannotBeIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, MemoryTest, ::testing::Values(kReal, kFake),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& instance) { return std::string(instance.param.name); });
 
 class FakeMemoryTest : public ::testing::Test {
  protected:
