@@ -15,12 +15,15 @@ namespace {
 
 constexpr std::size_t kArenasPerProcessor = 8;
 
+// By number. Beside the registry, so that its zeros take no room in the file.
+constinit Arena* arenas[kMaxArenas + 1] = {};
+
 }  // namespace
 
 // Acquire pairs with the release in make(): the arena behind each number up to the count is complete.
 std::uint16_t Registry::count() const { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE); }
 
-Arena* Registry::find(ArenaId id) const { return id.value == 0 || id.value > count() ? nullptr : arenas_[id.value]; }
+Arena* Registry::find(ArenaId id) const { return id.value == 0 || id.value > count() ? nullptr : arenas[id.value]; }
 
 std::size_t Registry::limit() {
   const std::size_t fixed = options.arena_max();
@@ -54,15 +57,15 @@ Arena* Registry::make() {
   void* const place = os::map(align_up(sizeof(Arena), os::page_size()), os::page_size());
   if (place == nullptr) return nullptr;
   const auto number = static_cast<std::uint16_t>(count_ + 1);
-  arenas_[number] = new (place) Arena({number});
+  arenas[number] = new (place) Arena({number});
   __atomic_store_n(&count_, number, __ATOMIC_RELEASE);
-  return arenas_[number];
+  return arenas[number];
 }
 
 Arena* Registry::least_used() {
   Arena* least = nullptr;
   for (std::uint16_t number = 1; number <= count_; ++number) {
-    Arena* const arena = arenas_[number];
+    Arena* const arena = arenas[number];
     if (arena->contained()) continue;
     if (least == nullptr || arena->registered.attached < least->registered.attached) least = arena;
   }
@@ -86,7 +89,7 @@ void Registry::put_on_free_list(Arena& arena) {
 void Registry::keep_only(const Arena* own) {
   const os::LockGuard guard(lock_);
   for (std::uint16_t number = 1; number <= count_; ++number) {
-    Arena& arena = *arenas_[number];
+    Arena& arena = *arenas[number];
     arena.registered.attached = &arena == own ? 1 : 0;
     put_on_free_list(arena);
   }
@@ -100,7 +103,7 @@ void Registry::check_invariants() {
     ARENITE_CHECK(arena->registered.on_free_list && ++listed <= count_);
   }
   for (std::uint16_t number = 1; number <= count_; ++number) {
-    const Arena& arena = *arenas_[number];
+    const Arena& arena = *arenas[number];
     ARENITE_CHECK(arena.id() == ArenaId{number});
     if (arena.registered.on_free_list) --listed;
     if (!arena.contained()) ARENITE_CHECK(arena.registered.on_free_list == (arena.registered.attached == 0));

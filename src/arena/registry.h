@@ -35,7 +35,7 @@ class Registry {
   void keep_only(const Arena* own);
 
   //   A1  an arena is on the free list exactly when no thread is attached to it and it is not contained
-  //   A2  count_ <= kMaxArenas; arenas_[1..count_] are set and never change
+  //   A2  count_ <= kMaxArenas; arenas 1 to count_ are set and never change
   void check_invariants();
 
  private:
@@ -49,7 +49,6 @@ class Registry {
   std::uint16_t count_ = 0;
   std::size_t processors_ = 0;  // read when first needed
   ProtectedPtr<Arena> free_list_;
-  Arena* arenas_[kMaxArenas + 1] = {};
 };
 
 extern Registry registry;

@@ -1,13 +1,59 @@
 #include "os/fork.h"
 
-// What pthread_atfork calls, without the object's handle that only start-up files define: handlers stay for good, as
-// the library does.
-extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(), void* object);  // NOLINT: libc's
+#include "base/attributes.h"
+
+// NOLINTBEGIN: libc's names. Weak: a libc that has them no more has no such order to keep, either.
+extern "C" {
+// What pthread_atfork calls, without the object's handle that only start-up files define: the handlers stay for good.
+int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(), void* object);
+ARENITE_WEAK void _IO_list_lock();
+ARENITE_WEAK void _IO_list_unlock();
+ARENITE_WEAK void _IO_list_resetlock();
+ARENITE_WEAK extern char __libc_single_threaded;
+}
+// NOLINTEND
 
 namespace arenite::os {
 
+namespace {
+
+ForkHandlers installed;
+bool holds_stream_list = false;  // whether the forking thread does; changed only by a thread that holds it
+
+// A process of one thread has nobody to meet, and may fork in a signal handler in the middle of a stream operation.
+bool has_other_threads() { return &__libc_single_threaded == nullptr || __libc_single_threaded == 0; }
+
+bool can_lock_streams() {
+  return _IO_list_lock != nullptr && _IO_list_unlock != nullptr && _IO_list_resetlock != nullptr;
+}
+
+void prepare() {
+  if (has_other_threads() && can_lock_streams()) {
+    _IO_list_lock();
+    holds_stream_list = true;
+  }
+  installed.prepare();
+}
+
+void parent() {
+  installed.parent();
+  if (!holds_stream_list) return;
+  holds_stream_list = false;
+  _IO_list_unlock();
+}
+
+// libc has made the lock anew already, or never locked it.
+void child() {
+  installed.child();
+  if (holds_stream_list) _IO_list_resetlock();
+  holds_stream_list = false;
+}
+
+}  // namespace
+
 void install_fork_handlers(const ForkHandlers& handlers) {
-  __register_atfork(handlers.prepare, handlers.parent, handlers.child, /*object=*/nullptr);
+  installed = handlers;
+  __register_atfork(prepare, parent, child, /*object=*/nullptr);
 }
 
 }  // namespace arenite::os

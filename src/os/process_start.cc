@@ -16,23 +16,42 @@ namespace {
 
 constexpr std::size_t kMaxArguments = std::size_t{1} << 24;
 
-const char* const* initial_environment() {
+using Word = std::uintptr_t;
+
+// Where the environment begins on the initial stack; null if the stack cannot be found.
+const Word* initial_environment() {
   if (&__libc_stack_end == nullptr || __libc_stack_end == nullptr) return nullptr;
-  const auto* const words = static_cast<const std::uintptr_t*>(__libc_stack_end);
+  const auto* const words = static_cast<const Word*>(__libc_stack_end);
   const std::size_t argument_count = words[0];
   if (argument_count > kMaxArguments || words[1 + argument_count] != 0) return nullptr;
-  return reinterpret_cast<const char* const*>(words + 1 + argument_count + 1);
+  return words + 1 + argument_count + 1;
+}
+
+// The auxiliary vector behind the environment, read here: getauxval would touch pages of libc that nothing else needs.
+const Word* auxiliary_vector(const Word* environment) {
+  while (*environment != 0) ++environment;
+  return environment + 1;
+}
+
+Word auxiliary_value(const Word* vector, Word type) {
+  if (vector == nullptr) return getauxval(type);
+  for (; vector[0] != AT_NULL; vector += 2) {
+    if (vector[0] == type) return vector[1];
+  }
+  return 0;
 }
 
 }  // namespace
 
 ProcessStart process_start() {
-  ProcessStart start{.environment = initial_environment(),
-                     .page_size = getauxval(AT_PAGESZ),
-                     .privileged = getauxval(AT_SECURE) != 0,
+  const Word* const environment = initial_environment();
+  const Word* const vector = environment == nullptr ? nullptr : auxiliary_vector(environment);
+  ProcessStart start{.environment = reinterpret_cast<const char* const*>(environment),
+                     .page_size = auxiliary_value(vector, AT_PAGESZ),
+                     .privileged = auxiliary_value(vector, AT_SECURE) != 0,
                      .random = 0};
   if (start.page_size == 0) start.page_size = 4096;
-  if (const auto* const random = reinterpret_cast<const char*>(getauxval(AT_RANDOM)); random != nullptr) {
+  if (const auto* const random = reinterpret_cast<const char*>(auxiliary_value(vector, AT_RANDOM)); random != nullptr) {
     // The first eight of the sixteen bytes are libc's stack guard.
     std::memcpy(&start.random, random + 8, sizeof start.random);
   }
