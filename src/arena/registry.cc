@@ -25,20 +25,25 @@ std::uint16_t Registry::count() const { return __atomic_load_n(&count_, __ATOMIC
 
 Arena* Registry::find(ArenaId id) const { return id.value == 0 || id.value > count() ? nullptr : arenas[id.value]; }
 
-std::size_t Registry::limit() {
+// Called without the lock: files are read to count the processors, once, when so many arenas are wanted for the first
+// time.
+std::size_t Registry::limit() const {
   const std::size_t fixed = options.arena_max();
   if (fixed != 0) return fixed;
-  if (processors_ == 0) processors_ = os::processor_count();
-  const std::size_t by_processors = kArenasPerProcessor * processors_;
   const std::size_t untested = options.arena_test();
+  if (count() < untested) return kMaxArenas;
+  static std::size_t processors = 0;  // relaxed: every thread finds the same
+  if (relaxed_load(&processors) == 0) relaxed_store(&processors, os::processor_count());
+  const std::size_t by_processors = kArenasPerProcessor * relaxed_load(&processors);
   const std::size_t limit = by_processors > untested ? by_processors : untested;
   return limit < kMaxArenas ? limit : kMaxArenas;
 }
 
 Arena* Registry::attach() {
+  const std::size_t most = limit();
   const os::LockGuard guard(lock_);
   Arena* arena = take_free();
-  if (arena == nullptr && count_ < limit()) arena = make();
+  if (arena == nullptr && count_ < most) arena = make();
   if (arena == nullptr) arena = least_used();
   if (arena != nullptr) ++arena->registered.attached;
   return arena;

@@ -43,11 +43,10 @@ class Registry {
   Arena* make();
   Arena* least_used();
   void put_on_free_list(Arena& arena);
-  std::size_t limit();
+  std::size_t limit() const;
 
   os::Lock lock_{os::LockRank::kRegistry};
   std::uint16_t count_ = 0;
-  std::size_t processors_ = 0;  // read when first needed
   ProtectedPtr<Arena> free_list_;
 };
 

@@ -47,6 +47,8 @@ struct MagazineStore {
   void* entries[kMagazineStart[kClassCount + 1]];
 };
 
+static_assert(sizeof(MagazineStore) <= 64_KiB);
+
 // Stores of ended threads, for the next threads.
 class StorePool {
  public:

@@ -33,10 +33,10 @@ std::size_t LargeMappings::Shard::place_of(std::uintptr_t address) const {
   return static_cast<std::size_t>(hash_of(address) >> 20) & (capacity - 1);
 }
 
-LargeMappings::Entry* LargeMappings::Shard::find(std::uintptr_t address) {
+LargeMappings::Entry* LargeMappings::Shard::search(std::uintptr_t address, bool set_aside) {
   if (capacity == 0 || address == 0) return nullptr;
   for (std::size_t at = place_of(address); entries[at].address != 0; at = (at + 1) & (capacity - 1)) {
-    if (entries[at].address == address) return &entries[at];
+    if (entries[at].address == address && (entries[at].bytes == 0) == set_aside) return &entries[at];
   }
   return nullptr;
 }
@@ -157,17 +157,23 @@ void* LargeMappings::resize(void* pointer, std::size_t bytes) {
     Entry* const entry = shard.find(address_of(pointer));
     if (entry == nullptr) return nullptr;
     old_length = entry->bytes;
-    if (old_length != length && os::resize_in_place(pointer, old_length, length)) {
+    if (old_length == length) return pointer;
+    if (os::resize_in_place(pointer, old_length, length)) {
       entry->bytes = length;
       count_change(0, static_cast<std::ptrdiff_t>(length) - static_cast<std::ptrdiff_t>(old_length));
       return pointer;
     }
+    if (length < old_length) return nullptr;
+    entry->bytes = 0;
   }
-  if (old_length == length) return pointer;
-  return length < old_length ? nullptr : move(pointer, old_length, length);
+  void* const moved = move(pointer, old_length, length);
+  end_move(pointer, moved != nullptr, old_length);
+  return moved;
 }
 
-// The new place is reserved and entered before the pages move, so that every failure can be undone.
+// The new place is reserved and entered before the pages move, so that every failure can be undone. The old entry is
+// set aside meanwhile, not erased: putting it back then needs no room. Once the pages have moved, another thread may
+// get the old address and enter it a second time.
 void* LargeMappings::move(void* pointer, std::size_t old_length, std::size_t length) {
   void* const target = os::reserve(length, os::page_size());
   if (target == nullptr) return nullptr;
@@ -182,9 +188,19 @@ void* LargeMappings::move(void* pointer, std::size_t old_length, std::size_t len
     os::release(target, length);
     return nullptr;
   }
-  forget(pointer);
   count_change(0, static_cast<std::ptrdiff_t>(length) - static_cast<std::ptrdiff_t>(old_length));
   return target;
+}
+
+void LargeMappings::end_move(const void* pointer, bool moved, std::size_t old_length) {
+  Shard& shard = shard_of(address_of(pointer));
+  const os::LockGuard guard(shard.lock);
+  Entry* const entry = shard.find_set_aside(address_of(pointer));
+  if (moved) {
+    shard.erase(entry);
+  } else {
+    entry->bytes = old_length;
+  }
 }
 
 void LargeMappings::forget(const void* pointer) {

@@ -43,7 +43,7 @@ class LargeMappings {
  private:
   struct Entry {
     std::uintptr_t address = 0;  // 0: empty
-    std::size_t bytes = 0;
+    std::size_t bytes = 0;       // 0: set aside while the mapping moves away; find() passes over it
   };
 
   //   L1  used * 4 <= capacity * 3          L2  an entry stands at or behind its hash place, with no empty entry
@@ -54,7 +54,9 @@ class LargeMappings {
     std::size_t capacity = 0;  // a power of two, or 0
     std::size_t used = 0;
 
-    Entry* find(std::uintptr_t address);
+    Entry* find(std::uintptr_t address) { return search(address, /*set_aside=*/false); }
+    Entry* find_set_aside(std::uintptr_t address) { return search(address, /*set_aside=*/true); }
+    Entry* search(std::uintptr_t address, bool set_aside);
     bool insert(Entry entry);
     void erase(Entry* entry);
     bool make_room();
@@ -66,6 +68,7 @@ class LargeMappings {
   Shard& shard_of(std::uintptr_t address);
   void* move(void* pointer, std::size_t old_length, std::size_t length);
   void forget(const void* pointer);
+  void end_move(const void* pointer, bool moved, std::size_t old_length);
   void release_stranded();
   void count_change(std::ptrdiff_t count, std::ptrdiff_t bytes);
 

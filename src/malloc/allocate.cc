@@ -49,9 +49,13 @@ Allocation allocate_pages(std::size_t size, std::size_t alignment) {
   return prefers_mapping ? Allocation{} : allocate_mapping(size, alignment);
 }
 
+void flush_own_cache() {
+  if (void* const refused = ready_cache().flush(); refused != nullptr) report_misuse(Misuse::kDoubleFree, refused);
+}
+
 // Address space and pages that are held but not in use go back, so that a failed request can be tried once more.
 bool relieve_pressure() {
-  ready_cache().flush();
+  flush_own_cache();
   std::size_t released = 0;
   registry.for_each([&](Arena& arena) {
     released += arena.trim(0);
@@ -210,7 +214,7 @@ Resized reallocate(void* pointer, std::size_t size) {
 std::size_t usable_size(const void* pointer) { return pointer == nullptr ? 0 : find_block(pointer).bytes; }
 
 bool trim_all(std::size_t pad) {
-  if (void* const refused = ready_cache().flush(); refused != nullptr) report_misuse(Misuse::kDoubleFree, refused);
+  flush_own_cache();
   std::size_t released = 0;
   registry.for_each([&](Arena& arena) { released += arena.trim(pad); });
   return released != 0;

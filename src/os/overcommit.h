@@ -1,0 +1,20 @@
+// How memory is best given back: whether the kernel counts what is committed.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace arenite::os {
+
+// Advise: the pages go, the range stays committed. Replace: fresh pages are mapped over the range, so that the commit
+// charge falls, and so that no page of a privileged process is left behind.
+enum class ReleaseWay : std::uint8_t { kAdvise, kReplace };
+
+// kReplace where vm.overcommit_memory is 2 or the process is privileged. The setting is read again once a second has
+// passed since it was read last.
+ReleaseWay release_way();
+
+// The decision itself: what /proc/sys/vm/overcommit_memory says.
+ReleaseWay release_way_for(std::string_view setting, bool privileged);
+
+}  // namespace arenite::os
