@@ -1,0 +1,472 @@
+#include "arena/arena.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "fake/memory.h"
+#include "fake/process.h"
+#include "policy/options.h"
+
+namespace arenite {
+namespace {
+
+constexpr ArenaId kOwner{9};
+
+// Slots and runs taken from an arena as its threads would take them, each filled with a byte of its own.
+class ArenaUser {
+ public:
+  struct Slot {
+    void* place;
+    ClassIndex cls;
+    std::uint8_t fill;
+  };
+  struct Run {
+    void* place;
+    std::size_t units;
+    std::uint8_t fill;
+  };
+
+  enum class Company { kAlone, kWithOthers };
+  explicit ArenaUser(Arena* arena, Company company = Company::kAlone)
+      : arena_(arena), alone_(company == Company::kAlone) {}
+
+  std::size_t take_slots(ClassIndex cls, std::size_t want) {
+    std::vector<void*> out(want);
+    const std::size_t taken = arena_->take_slots(cls, out.data(), want);
+    EXPECT_LE(taken, want);
+    for (std::size_t index = 0; index < taken; ++index) {
+      EXPECT_EQ(byte_of(out[index]), GranuleByte::cached(cls));
+      EXPECT_TRUE(addresses_.insert(out[index]).second) << "handed out twice";
+      set_byte(out[index], GranuleByte::live(cls));
+      slots_.push_back({out[index], cls, next_fill()});
+      std::memset(out[index], slots_.back().fill, size_class(cls).slot_size);
+    }
+    return taken;
+  }
+
+  // The number of slots given, in random order.
+  std::size_t give_slots(std::size_t count, std::mt19937_64& random) {
+    std::vector<void*> back;
+    for (; count > 0 && !slots_.empty(); --count) {
+      std::swap(slots_[random() % slots_.size()], slots_.back());
+      check(slots_.back());
+      set_byte(slots_.back().place, GranuleByte::cached(slots_.back().cls));
+      back.push_back(slots_.back().place);
+      addresses_.erase(slots_.back().place);
+      slots_.pop_back();
+    }
+    EXPECT_EQ(arena_->give_slots(back.data(), back.size()), nullptr);
+    return back.size();
+  }
+
+  bool take_run(std::uint32_t units, std::uint32_t alignment, bool may_grow) {
+    const TakenRun run = arena_->take_run({units}, {alignment}, may_grow);
+    if (run.pointer == nullptr) return false;
+    EXPECT_TRUE(is_aligned(address_of(run.pointer), alignment * kUnitSize));
+    EXPECT_EQ(arena_->run_bytes(run.pointer), units * kUnitSize);
+    if (run.zeroed) expect_zero(run.pointer, units * kUnitSize);
+    EXPECT_TRUE(addresses_.insert(run.pointer).second);
+    runs_.push_back({run.pointer, units, next_fill()});
+    std::memset(run.pointer, runs_.back().fill, units * kUnitSize);
+    return true;
+  }
+
+  void give_run(std::mt19937_64& random) {
+    if (runs_.empty()) return;
+    std::swap(runs_[random() % runs_.size()], runs_.back());
+    check(runs_.back());
+    EXPECT_TRUE(arena_->give_run(runs_.back().place));
+    if (alone_) {
+      EXPECT_FALSE(arena_->give_run(runs_.back().place)) << "a second time";
+      EXPECT_EQ(arena_->run_bytes(runs_.back().place), 0U);
+    }
+    addresses_.erase(runs_.back().place);
+    runs_.pop_back();
+  }
+
+  void resize_run(std::uint32_t units, std::mt19937_64& random) {
+    if (runs_.empty()) return;
+    Run& run = runs_[random() % runs_.size()];
+    const std::size_t old_units = run.units;
+    const bool resized = arena_->resize_run(run.place, {units});
+    EXPECT_TRUE(resized || units > run.units) << "a run can always be made shorter";
+    if (resized) run.units = units;
+    EXPECT_EQ(arena_->run_bytes(run.place), run.units * kUnitSize);
+    check(Run{run.place, std::min<std::size_t>(old_units, run.units), run.fill});
+    std::memset(run.place, run.fill, run.units * kUnitSize);
+  }
+
+  void check_all() {
+    for (const Slot& slot : slots_) check(slot);
+    for (const Run& run : runs_) check(run);
+  }
+
+  // Everything is either live, as the user knows, or free or cached in the arena.
+  void check_figures() {
+    std::size_t bytes = 0;
+    for (const Slot& slot : slots_) bytes += size_class(slot.cls).slot_size;
+    for (const Run& run : runs_) bytes += run.units * kUnitSize;
+    const ArenaFigures figures = arena_->figures();
+    EXPECT_EQ(figures.live_slots, slots_.size());
+    EXPECT_EQ(figures.live_bytes, bytes);
+    EXPECT_GE(figures.heaps.grown, figures.live_bytes + figures.cached_bytes + figures.free_bytes +
+                                       figures.heaps.free_units + figures.heaps.top);
+    EXPECT_LE(figures.heaps.grown, figures.heaps.committed);
+    EXPECT_LE(figures.heaps.committed, figures.heaps.reserved);
+  }
+
+  const std::vector<Slot>& slots() const { return slots_; }
+  const std::vector<Run>& runs() const { return runs_; }
+
+ private:
+  static GranuleByte byte_of(void* slot) { return Heap::of(slot).map().get(Heap::of(slot).granule_of(slot)); }
+  static void set_byte(void* slot, GranuleByte byte) {
+    Heap::of(slot).map().set(Heap::of(slot).granule_of(slot), byte);
+  }
+  static void expect_filled(const void* place, std::size_t bytes, std::uint8_t fill) {
+    const auto* const start = static_cast<const std::uint8_t*>(place);
+    ASSERT_EQ(start[0], fill);
+    ASSERT_EQ(std::memcmp(start, start + 1, bytes - 1), 0);
+  }
+  static void expect_zero(const void* place, std::size_t bytes) { expect_filled(place, bytes, 0); }
+  static void check(const Slot& slot) { expect_filled(slot.place, size_class(slot.cls).slot_size, slot.fill); }
+  static void check(const Run& run) { expect_filled(run.place, run.units * kUnitSize, run.fill); }
+  std::uint8_t next_fill() { return last_fill_ = static_cast<std::uint8_t>(last_fill_ % 255 + 1); }
+
+  Arena* arena_;
+  bool alone_;
+  std::vector<Slot> slots_;
+  std::vector<Run> runs_;
+  std::set<void*> addresses_;
+  std::uint8_t last_fill_ = 0;
+};
+
+class ArenaTest : public ::testing::Test {
+ protected:
+  static void random_step(Arena& arena, ArenaUser& user, std::mt19937_64& random) {
+    const ClassIndex cls{static_cast<std::uint8_t>(1 + random() % kClassCount)};
+    const auto units = static_cast<std::uint32_t>(1 + random() % (random() % 10 == 0 ? 200 : 10));
+    switch (random() % 10) {
+      case 0:
+      case 1:
+      case 2:
+        user.take_slots(cls, random() % 80);
+        break;
+      case 3:
+      case 4:
+        user.give_slots(random() % 120, random);
+        break;
+      case 5:
+      case 6:
+        user.take_run(units, std::uint32_t{1} << (random() % 4), random() % 3 != 0);
+        break;
+      case 7:
+        user.give_run(random);
+        break;
+      case 8:
+        user.resize_run(units, random);
+        break;
+      default:
+        if (random() % 4 == 0) arena.trim(random() % 1_MiB);
+        if (random() % 16 == 0) arena.release_reservations();
+        break;
+    }
+    arena.check_invariants();
+  }
+
+  const fake::FreshProcess process_;
+  Arena arena_{kOwner};
+  ArenaUser user_{&arena_};
+};
+
+TEST_F(ArenaTest, RandomOperationsKeepEverythingWhole) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    std::mt19937_64 random(seed);
+    for (int step = 0; step < 300; ++step) random_step(arena_, user_, random);
+    user_.check_all();
+    user_.check_figures();
+  }
+}
+
+TEST_F(ArenaTest, SoTheyDoWithSmallReservationsAndNoSlack) {
+  options.set(OptionIndex::reservation, 0);
+  options.set(OptionIndex::top_pad, 0);
+  options.set(OptionIndex::trim_threshold, 0);
+  std::mt19937_64 random(11);
+  for (int step = 0; step < 1000; ++step) random_step(arena_, user_, random);
+  user_.check_all();
+  user_.check_figures();
+}
+
+TEST_F(ArenaTest, SoTheyDoOnLargePages) {
+  fake::set_page_size(64_KiB);
+  std::mt19937_64 random(12);
+  for (int step = 0; step < 500; ++step) random_step(arena_, user_, random);
+  user_.check_all();
+  user_.check_figures();
+}
+
+TEST_F(ArenaTest, SoTheyDoWhenSystemCallsFail) {
+  std::mt19937_64 random(13);
+  options.set(OptionIndex::reservation, 1_MiB);
+  for (int step = 0; step < 1500; ++step) {
+    if (random() % 2 == 0) fake::fail_call(1 + random() % 4);
+    random_step(arena_, user_, random);
+  }
+  fake::allow_all();
+  user_.check_all();
+  user_.check_figures();
+}
+
+TEST_F(ArenaTest, ATakeGivesAtLeastOneAndAtMostWhatIsWanted) {
+  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
+    for (const std::size_t want : {1U, 2U, 64U}) {
+      const std::size_t taken = user_.take_slots({cls}, want);
+      EXPECT_GE(taken, 1U);
+      EXPECT_LE(taken, want);
+    }
+  }
+  EXPECT_EQ(arena_.figures().heap_count, 3U) << "one heap for each kind of granule";
+}
+
+TEST_F(ArenaTest, FreshSlotsComeLowestFirst) {
+  void* slots[64];
+  ASSERT_EQ(arena_.take_slots(class_for(64), slots, 64), 64U);
+  for (std::size_t index = 1; index < 64; ++index) {
+    EXPECT_EQ(address_of(slots[index]), address_of(slots[index - 1]) + 64);
+  }
+}
+
+TEST_F(ArenaTest, TheLowestSpanIsUsedFirst) {
+  const ClassIndex cls = class_for(256);
+  const std::size_t per_span = size_class(cls).slots_per_span;
+  std::vector<void*> slots;
+  for (std::size_t span = 0; span < 4; ++span) {
+    for (std::size_t index = 0; index < per_span; ++index) {
+      void* slot = nullptr;
+      ASSERT_EQ(arena_.take_slots(cls, &slot, 1), 1U);
+      slots.push_back(slot);
+    }
+  }
+  // More than the transfer stack holds from each of the upper spans, then one slot of the first.
+  for (std::size_t index = per_span; index < slots.size(); ++index) {
+    if (index % per_span == 0) continue;
+    ASSERT_EQ(arena_.give_slots(&slots[index], 1), nullptr);
+  }
+  arena_.trim(SIZE_MAX);
+  ASSERT_EQ(arena_.give_slots(slots.data(), 1), nullptr);
+  arena_.trim(SIZE_MAX);
+  void* again = nullptr;
+  ASSERT_EQ(arena_.take_slots(cls, &again, 1), 1U);
+  EXPECT_EQ(again, slots[0]);
+  ASSERT_EQ(arena_.take_slots(cls, &again, 1), 1U);
+  EXPECT_EQ(again, slots[per_span + 1]);
+}
+
+TEST_F(ArenaTest, EmptySpansGoBackAndTheirMemoryServesOtherClasses) {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 100; ++i) user_.take_slots(class_for(16), 64);
+  const std::size_t grown = arena_.figures().heaps.grown;
+  user_.give_slots(SIZE_MAX, random);
+  arena_.trim(SIZE_MAX);
+  const ArenaFigures empty = arena_.figures();
+  EXPECT_EQ(empty.live_slots + empty.cached_slots + empty.free_slots, 0U) << "no span is left";
+  for (int i = 0; i < 6; ++i) user_.take_slots(class_for(256), 64);
+  EXPECT_LE(arena_.figures().heaps.grown, grown);
+  arena_.check_invariants();
+}
+
+TEST_F(ArenaTest, ASecondGiveIsRefused) {
+  const ClassIndex cls = class_for(100);
+  void* slots[2];
+  ASSERT_EQ(arena_.take_slots(cls, slots, 2), 2U);
+  ASSERT_EQ(arena_.give_slots(slots, 1), nullptr);
+  arena_.trim(SIZE_MAX);  // out of the transfer stack, into the span
+  EXPECT_EQ(arena_.give_slots(slots, 1), slots[0]);
+  EXPECT_EQ(arena_.give_slots(slots, 2), slots[0]) << "the first refused one is told";
+  arena_.check_invariants();
+  arena_.trim(SIZE_MAX);
+  const ArenaFigures figures = arena_.figures();
+  EXPECT_EQ(figures.cached_slots, 0U);
+  EXPECT_EQ(arena_.give_slots(slots + 1, 1), slots[1]) << "the other one has gone home in spite of it";
+}
+
+TEST_F(ArenaTest, ALiveSlotIsNotTakenBack) {
+  user_.take_slots(class_for(100), 1);
+  void* slot = user_.slots()[0].place;
+  EXPECT_EQ(arena_.give_slots(&slot, 1), slot);
+  user_.check_all();
+  user_.check_figures();
+}
+
+// Two threads that free one slot at the same time both see it live and mark it cached; both gives reach the arena.
+// While the slot lies in the transfer stack its byte says "cached", so the second is noticed on the return to the span
+// at the latest.
+TEST_F(ArenaTest, ASlotGivenTwiceIsNotHandedOutTwice) {
+  const ClassIndex cls = class_for(100);
+  for (const bool trims : {true, false}) {
+    void* slots[2];
+    ASSERT_EQ(arena_.take_slots(cls, slots, 2), 2U);
+    EXPECT_EQ(arena_.give_slots(slots, 1), nullptr);
+    if (arena_.give_slots(slots, 1) == slots[0]) continue;
+    if (trims) arena_.trim(SIZE_MAX);
+    void* again[2] = {};
+    ASSERT_EQ(arena_.take_slots(cls, again, 2), 2U);
+    EXPECT_NE(again[0], again[1]) << (trims ? "through the span" : "through the transfer stack");
+    arena_.check_invariants();
+  }
+}
+
+TEST_F(ArenaTest, RunsAreReadyOrTheHeapGrows) {
+  EXPECT_FALSE(user_.take_run(1, 1, /*may_grow=*/false)) << "nothing is ready";
+  EXPECT_EQ(arena_.figures().heap_count, 0U);
+  EXPECT_TRUE(user_.take_run(1, 1, true));
+  EXPECT_TRUE(user_.take_run(1, 1, false)) << "the pad is ready";
+  EXPECT_TRUE(user_.take_run(heap_capacity(HeapKind::kRuns).value, 1, true));
+  EXPECT_EQ(arena_.figures().heap_count, 2U);
+  EXPECT_FALSE(user_.take_run(heap_capacity(HeapKind::kRuns).value + 1, 1, true));
+  user_.check_figures();
+}
+
+TEST_F(ArenaTest, WideAlignmentsAreServed) {
+  for (std::uint32_t alignment = 1; alignment * kUnitSize <= 16_MiB; alignment *= 2) {
+    EXPECT_TRUE(user_.take_run(3, alignment, true)) << alignment;
+    arena_.check_invariants();
+  }
+  user_.check_figures();
+}
+
+TEST_F(ArenaTest, AnythingButALiveRunIsRefused) {
+  user_.take_run(4, 1, true);
+  user_.take_slots(class_for(32_KiB), 1);
+  void* const run = user_.runs()[0].place;
+  void* const inside = static_cast<char*>(run) + kUnitSize;
+  EXPECT_FALSE(arena_.give_run(inside));
+  EXPECT_FALSE(arena_.resize_run(inside, {1}));
+  EXPECT_EQ(arena_.run_bytes(inside), 0U);
+  EXPECT_FALSE(arena_.give_run(user_.slots()[0].place));
+  user_.check_figures();
+}
+
+TEST_F(ArenaTest, AContainedArenaGivesAndTakesNothing) {
+  std::mt19937_64 random(1);
+  user_.take_slots(class_for(100), 10);
+  user_.take_run(4, 1, true);
+  arena_.contain();
+  EXPECT_TRUE(arena_.contained());
+  const std::size_t calls = fake::calls();
+  void* slot = nullptr;
+  EXPECT_EQ(arena_.take_slots(class_for(100), &slot, 1), 0U);
+  EXPECT_EQ(arena_.take_run({1}, {1}, true).pointer, nullptr);
+  slot = user_.slots()[0].place;
+  EXPECT_EQ(arena_.give_slots(&slot, 1), nullptr) << "dropped, not refused";
+  EXPECT_TRUE(arena_.give_run(user_.runs()[0].place));
+  EXPECT_FALSE(arena_.resize_run(user_.runs()[0].place, {1}));
+  EXPECT_EQ(arena_.trim(0), 0U);
+  EXPECT_EQ(fake::calls(), calls);
+  user_.check_all();
+  EXPECT_EQ(arena_.run_bytes(user_.runs()[0].place), 4 * kUnitSize) << "what lives in it stays readable";
+}
+
+TEST_F(ArenaTest, TrimGivesBackThePagesOfFreeMemory) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 50; ++i) user_.take_run(20, 1, true);
+  for (int i = 0; i < 30; ++i) user_.give_run(random);
+  EXPECT_GT(arena_.trim(0), 10 * 20 * kUnitSize);
+  EXPECT_EQ(arena_.trim(0), 0U) << "once";
+  arena_.check_invariants();
+  user_.check_all();
+  EXPECT_LE(arena_.figures().heaps.top, 64_KiB);
+}
+
+TEST_F(ArenaTest, FreeingAtTheTopTrimsByTheOptions) {
+  options.set(OptionIndex::trim_threshold, 1_MiB);
+  options.set(OptionIndex::top_pad, 256_KiB);
+  user_.take_run(1, 1, true);
+  void* const small = arena_.take_run({20}, {1}, true).pointer;
+  std::memset(small, 1, 20 * kUnitSize);
+  ASSERT_TRUE(arena_.give_run(small));
+  EXPECT_EQ(fake::calls(fake::Call::kPurge), 0U) << "below the threshold";
+  void* const large = arena_.take_run({100}, {1}, true).pointer;
+  std::memset(large, 1, 100 * kUnitSize);
+  ASSERT_TRUE(arena_.give_run(large));
+  EXPECT_EQ(fake::calls(fake::Call::kPurge), 1U);
+  EXPECT_GE(arena_.figures().heaps.top, 256_KiB);
+  EXPECT_LT(arena_.figures().heaps.top, 512_KiB);
+  arena_.check_invariants();
+}
+
+TEST_F(ArenaTest, UnusedAddressSpaceCanBeReleased) {
+  std::mt19937_64 random(1);
+  user_.take_slots(class_for(16), 10);
+  user_.take_slots(class_for(1000), 10);
+  const std::size_t mapped = fake::mapped_bytes();
+  const std::size_t released = arena_.release_reservations();
+  EXPECT_GT(released, kHeapSize);
+  EXPECT_EQ(fake::mapped_bytes(), mapped - released);
+  arena_.check_invariants();
+  user_.take_slots(class_for(16), 10);
+  user_.check_all();
+}
+
+// A request with the n-th call refused, for every n: null or served, and nothing is lost either way.
+TEST_F(ArenaTest, ARefusalAtAnyCallIsSurvived) {
+  for (std::size_t n = 1;; ++n) {
+    Arena arena(ArenaId{static_cast<std::uint16_t>(20 + n)});
+    ArenaUser user(&arena);
+    fake::fail_call(n);
+    for (const std::size_t size : {16U, 500U, 5000U}) user.take_slots(class_for(size), 4);
+    user.take_run(5, 1, true);
+    const bool refused = fake::refused();
+    fake::allow_all();
+    arena.check_invariants();
+    user.check_figures();
+    EXPECT_GE(user.slots().size() + user.runs().size(), 8U) << "one of four requests at the most fails for one refusal";
+    for (const std::size_t size : {16U, 500U, 5000U}) EXPECT_GE(user.take_slots(class_for(size), 4), 1U);
+    EXPECT_TRUE(user.take_run(5, 1, true));
+    if (!refused) break;
+  }
+}
+
+// Requests that the system refuses again and again must not use up address space: each tries what is there.
+TEST_F(ArenaTest, RequestsThatFailDoNotPileUpHeaps) {
+  ASSERT_TRUE(user_.take_run(8, 1, true));
+  fake::limit_usable(fake::usable_bytes() + 8_MiB);
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(user_.take_run(1000, 1, true));
+  EXPECT_LE(arena_.figures().heap_count, 2U);
+  EXPECT_TRUE(user_.take_run(100, 1, true)) << "smaller ones are still served";
+  arena_.check_invariants();
+}
+
+TEST_F(ArenaTest, ThreadsShareAnArena) {
+  constexpr int kThreads = 4;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([this, i] {
+      ArenaUser user(&arena_, ArenaUser::Company::kWithOthers);
+      std::mt19937_64 random(static_cast<std::uint64_t>(i));
+      for (int step = 0; step < 300; ++step) {
+        user.take_slots({static_cast<std::uint8_t>(1 + random() % 20)}, random() % 20);
+        user.give_slots(random() % 30, random);
+        user.take_run(static_cast<std::uint32_t>(1 + random() % 4), 1, true);
+        if (random() % 2 == 0) user.give_run(random);
+        if (step % 100 == 0) arena_.trim(0);
+      }
+      user.check_all();
+      user.give_slots(SIZE_MAX, random);
+      while (!user.runs().empty()) user.give_run(random);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  arena_.check_invariants();
+  user_.check_figures();
+}
+
+}  // namespace
+}  // namespace arenite

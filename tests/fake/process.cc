@@ -1,0 +1,40 @@
+#include "fake/process.h"
+
+#include <new>
+
+#include "arena/registry.h"
+#include "cache/thread_cache.h"
+#include "fake/memory.h"
+#include "heap/heap_table.h"
+#include "heap/large_mappings.h"
+#include "policy/options.h"
+
+namespace arenite::fake {
+
+namespace {
+
+template <typename T>
+void make_new(T* object) {
+  static_assert(__has_trivial_destructor(T));
+  new (object) T();
+}
+
+void clear_heap_table(std::uintptr_t start, std::uintptr_t end) {
+  for (std::uintptr_t index = start >> kPlatform.heap_bits; index <= (end - 1) >> kPlatform.heap_bits; ++index) {
+    heap_table[index] = 0;
+  }
+}
+
+}  // namespace
+
+void FreshProcess::renew() {
+  forget_everything(clear_heap_table);
+  link_secret = 0x5bd1e995a7c3d960;
+  make_new(&options);
+  make_new(&registry);
+  make_new(&store_pool);
+  make_new(&large_mappings);
+  make_new(&current_cache);
+}
+
+}  // namespace arenite::fake
