@@ -77,11 +77,12 @@ Arena* Registry::least_used() {
   return least;
 }
 
-void Registry::detach(Arena& arena) {
+bool Registry::detach(Arena& arena) {
   const os::LockGuard guard(lock_);
   ARENITE_CHECK(arena.registered.attached > 0);
   --arena.registered.attached;
   put_on_free_list(arena);
+  return arena.registered.attached == 0;
 }
 
 void Registry::put_on_free_list(Arena& arena) {

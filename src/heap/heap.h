@@ -20,6 +20,7 @@
 #include "heap/granule_map.h"
 #include "heap/span.h"
 #include "heap/trim.h"
+#include "os/overcommit.h"
 #include "os/platform.h"
 #include "policy/size_classes.h"
 
@@ -47,7 +48,7 @@ struct GrowthRule {
 // Units that a heap has handed out.
 struct TakenUnits {
   UnitRange range;
-  bool zeroed;  // every byte is known to be 0
+  std::uint32_t dirty;  // how many of them are not known to be zero
 };
 
 // What a heap holds, in bytes or counts. Sums over heaps are an arena's figures.
@@ -107,10 +108,14 @@ class Heap {
   // Add the units directly behind `range` to it, if they are free.
   bool extend_units(UnitRange range, UnitCount more, const GrowthRule* growth);
 
-  // Give back what the rule says of the free top; the number of bytes. `decommit`: so that the commit charge falls.
-  std::size_t trim_top(const TrimRule& rule, bool decommit);
-  // Give back the pages of all free units below the top that are not known to be zero; the number of bytes.
-  std::size_t purge_free_units();
+  // The bytes of the free top that the rule gives back.
+  std::size_t trimmable_top(const TrimRule& rule) const;
+  // Give them back; the number of bytes. By replacement, the commit charge falls as well.
+  std::size_t trim_top(const TrimRule& rule, os::ReleaseWay way);
+  // Give back the pages of all dirty free units, below the top and above; the number of bytes.
+  std::size_t purge_free_units(os::ReleaseWay way);
+  // Give back the whole pages of free slots in partly used spans, where enough has come back since the last time.
+  std::size_t purge_free_slots(os::ReleaseWay way);
   // Give back the address space behind the top; the number of bytes. The heap grows again where that is still free.
   std::size_t release_reservation();
 
@@ -153,7 +158,8 @@ class Heap {
   bool commit_to(UnitIndex end);
   void take_from_top(UnitIndex new_top);
   TakenUnits taken(UnitRange range);
-  std::size_t release_units(UnitRange range, bool decommit);
+  std::size_t purge_units(std::size_t first, std::size_t end, os::ReleaseWay way);
+  std::size_t purge_map(std::size_t first, std::size_t end, os::ReleaseWay way);
 
   HeapKind kind_;
   ArenaId arena_;

@@ -2,6 +2,7 @@
 
 #include "base/checks.h"
 #include "heap/heap.h"
+#include "os/memory.h"
 
 namespace arenite {
 
@@ -41,6 +42,7 @@ std::size_t take_free(const SpanView& view, void** out, std::size_t want) {
   }
   view.span.scan_from = static_cast<std::uint16_t>((granule < end ? granule : end) - view.first_granule);
   view.span.free = static_cast<std::uint16_t>(view.span.free - taken);
+  if (view.span.clean > view.span.free) view.span.clean = view.span.free;
   return taken;
 }
 
@@ -92,6 +94,26 @@ bool give_slot(Heap& heap, UnitIndex first, void* slot) {
   return true;
 }
 
+std::size_t purge_span(Heap& heap, UnitIndex first, os::ReleaseWay way) {
+  const SpanView view(heap, first);
+  const std::size_t page = os::page_size();
+  if (view.span.unpurged() < page) return 0;
+  const GranuleByte free = GranuleByte::free(view.span.cls);
+  std::size_t bytes = 0;
+  std::size_t stretch = view.first_granule;  // all slots from here on are free
+  const std::uintptr_t span_end = heap.address_of_unit(first + UnitCount{view.span.units});
+  for (std::size_t granule = view.first_granule; granule <= view.carved_end(); granule += view.granules_per_slot) {
+    const bool at_end = granule == view.carved_end();
+    if (!at_end && view.map.get(granule) == free) continue;
+    const std::uintptr_t start = align_up(heap.address_of_granule(stretch), page);
+    const std::uintptr_t end = at_end ? span_end : align_down(heap.address_of_granule(granule), page);
+    if (start < end && release_pages(pointer_at(start), end - start, way)) bytes += end - start;
+    stretch = granule + view.granules_per_slot;
+  }
+  view.span.clean = view.span.free;
+  return bytes;
+}
+
 UnitRange close_span(Heap& heap, UnitIndex first) {
   const SpanView view(heap, first);
   ARENITE_DCHECK(view.span.all_free());
@@ -106,7 +128,7 @@ void check_span(const Heap& const_heap, UnitIndex first) {
   auto& heap = const_cast<Heap&>(const_heap);
   const SpanView view(heap, first);
   const SizeClass& info = size_class(view.span.cls);
-  ARENITE_CHECK(view.span.free <= view.span.carved && view.span.carved <= info.slots_per_span);
+  ARENITE_CHECK(view.span.clean <= view.span.free && view.span.free <= view.span.carved && view.span.carved <= info.slots_per_span);
   const std::size_t end = view.first_granule + ((view.span.units * kUnitSize) >> granule_bits(heap.kind()));
   std::size_t free_seen = 0;
   for (std::size_t granule = view.first_granule; granule < end; ++granule) {
