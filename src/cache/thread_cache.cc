@@ -19,6 +19,9 @@ void mark_cached(void* slot, ClassIndex cls) {
   heap.map().set(heap.granule_of(slot), GranuleByte::cached(cls));
 }
 
+// A magazine that has filled so often without a refill belongs to a thread that gives and does not take.
+constexpr std::uint8_t kFlushesForStock = 2;
+
 void* first_of(void* a, void* b) { return a != nullptr ? a : b; }
 
 // An arena for the time of one call, for threads that have none.
@@ -147,12 +150,11 @@ void* ThreadCache::give_slow(void* slot, ClassIndex cls, ArenaId owner) {
   return refused;
 }
 
-// A full magazine keeps the newer half of its slots. When it fills again without a refill in between, the thread gives and
-// does not take: all slots go, and fewer are kept from now on, so that few spans are held by slots that nobody waits for.
+// A full magazine keeps the newer half of its slots. When it fills again and again without a refill in between, all slots go, and fewer are kept from now on, so that few spans are held by slots that nobody waits for.
 void* ThreadCache::make_room(ClassIndex cls) {
   const std::size_t capacity = store_->capacity[cls.value];
-  if (store_->flushes[cls.value] == 0) {
-    store_->flushes[cls.value] = 1;
+  if (store_->flushes[cls.value] < kFlushesForStock) {
+    ++store_->flushes[cls.value];
     return flush_oldest(cls, capacity / 2);
   }
   void* const refused = flush_oldest(cls, capacity);

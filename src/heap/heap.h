@@ -176,6 +176,19 @@ class Heap {
   Bitmap<kUnitsPerHeap> partial_[kMaxClassesPerKind];
 };
 
+inline bool give_slot(Heap& heap, UnitIndex first, void* slot) {
+  Span& span = heap.span_at(first);
+  const std::size_t granule = heap.granule_of(slot);
+  const GranuleMap map = heap.map();
+  if (map.get(granule) != GranuleByte::cached(span.cls)) return false;
+  map.set(granule, GranuleByte::free(span.cls));
+  if (!span.can_give()) heap.partial_spans(span.cls).set(first.value);
+  const std::size_t offset = granule - (std::size_t{first.value} << (kUnitBits - granule_bits(heap.kind())));
+  if (span.free == 0 || offset < span.scan_from) span.scan_from = static_cast<std::uint16_t>(offset);
+  ++span.free;
+  return true;
+}
+
 static_assert(sizeof(Heap) <= kSpanTableOffset);
 static_assert(kSpanTableOffset + kUnitsPerHeap * sizeof(Span) <= kGranuleMapOffset);
 

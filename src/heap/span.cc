@@ -31,16 +31,15 @@ std::size_t take_free(const SpanView& view, void** out, std::size_t want) {
   const GranuleByte free = GranuleByte::free(view.span.cls);
   const GranuleByte cached = GranuleByte::cached(view.span.cls);
   const std::size_t end = view.carved_end();
-  std::size_t granule = view.first_granule + view.span.scan_from;
+  std::size_t behind = end;
   std::size_t taken = 0;
-  while (taken < want && taken < view.span.free) {
-    granule = view.map.find(granule, end, free);
-    if (granule == end) break;
+  view.map.for_each(view.first_granule + view.span.scan_from, end, free, [&](std::size_t granule) {
     view.map.set(granule, cached);
     out[taken++] = view.slot_at(granule);
-    granule += view.granules_per_slot;
-  }
-  view.span.scan_from = static_cast<std::uint16_t>((granule < end ? granule : end) - view.first_granule);
+    behind = granule + view.granules_per_slot;
+    return taken < want;
+  });
+  view.span.scan_from = static_cast<std::uint16_t>((taken < want ? end : behind) - view.first_granule);
   view.span.free = static_cast<std::uint16_t>(view.span.free - taken);
   if (view.span.clean > view.span.free) view.span.clean = view.span.free;
   return taken;
@@ -80,18 +79,6 @@ std::size_t take_slots(Heap& heap, UnitIndex first, void** out, std::size_t want
   if (!view.span.can_give()) heap.partial_spans(view.span.cls).clear(first.value);
   if constexpr (kBuild.debug) check_span(heap, first);
   return taken;
-}
-
-bool give_slot(Heap& heap, UnitIndex first, void* slot) {
-  const SpanView view(heap, first);
-  const std::size_t granule = heap.granule_of(slot);
-  if (view.map.get(granule) != GranuleByte::cached(view.span.cls)) return false;
-  view.map.set(granule, GranuleByte::free(view.span.cls));
-  if (!view.span.can_give()) heap.partial_spans(view.span.cls).set(first.value);
-  const auto offset = static_cast<std::uint16_t>(granule - view.first_granule);
-  if (view.span.free == 0 || offset < view.span.scan_from) view.span.scan_from = offset;
-  ++view.span.free;
-  return true;
 }
 
 std::size_t purge_span(Heap& heap, UnitIndex first, os::ReleaseWay way) {
