@@ -18,7 +18,7 @@ PurgeRule::Bound purge_bound() { return {.floor = options.dirty_floor(), .percen
 std::size_t Arena::take_slots(ClassIndex cls, void** out, std::size_t want) {
   const os::LockGuard guard(lock_);
   if (contained()) return 0;
-  std::size_t taken = transfer_.pop(cls, out, want);
+  std::size_t taken = take_from_stock(cls, out, want);
   while (taken < want) {
     Heap* const heap = lowest_partial(cls);
     if (heap != nullptr) {
@@ -52,12 +52,30 @@ std::size_t Arena::take_from_span(Heap& heap, UnitIndex first, void** out, std::
   return taken;
 }
 
+// A slot that is not stocked any more was freed twice at once, and the other free has won: it is left out.
+std::size_t Arena::take_from_stock(ClassIndex cls, void** out, std::size_t want) {
+  const std::size_t popped = transfer_.pop(cls, out, want);
+  std::size_t taken = 0;
+  for (std::size_t index = 0; index < popped; ++index) {
+    const Heap& heap = Heap::of(out[index]);
+    const std::size_t granule = heap.granule_of(out[index]);
+    if (heap.map().get(granule) != GranuleByte::stocked(cls)) continue;
+    heap.map().set(granule, GranuleByte::cached(cls));
+    out[taken++] = out[index];
+  }
+  return taken;
+}
+
 // A transfer stack that runs over has nobody to take from it: what it holds goes home as well.
 bool Arena::give_back(Heap& heap, void* slot) {
-  const GranuleByte byte = heap.map().get(heap.granule_of(slot));
-  if (!byte.is_cached()) return false;
-  if (transfer_.push(byte.cls(), slot)) return true;
-  if (transfer_.count(byte.cls()) != 0) flush_transfer_stack(byte.cls());
+  const std::size_t granule = heap.granule_of(slot);
+  const ClassIndex cls = heap.map().get(granule).cls();
+  if (!heap.owns_class(cls) || heap.map().get(granule) != GranuleByte::cached(cls)) return false;
+  if (transfer_.push(cls, slot)) {
+    heap.map().set(granule, GranuleByte::stocked(cls));
+    return true;
+  }
+  if (transfer_.count(cls) != 0) flush_transfer_stack(cls);
   return give_to_span(heap, slot);
 }
 
@@ -107,27 +125,25 @@ Arena::UnitsOf Arena::take_units(HeapKind kind, UnitCount count, UnitCount align
   // An aligned run may need to skip units behind the start of the heap.
   const UnitCount skipped{alignment.value - 1};
   const UnitCount room = heap_capacity(kind) < count + skipped ? heap_capacity(kind) : count + skipped;
-  Heap* const heap = room < count ? nullptr : add_heap(kind, room);
+  Heap* const heap = room < count ? nullptr : Heap::create(kind, id_, room, growth);
   if (heap == nullptr) return {};
   const TakenUnits units = heap->take_units(count, alignment, &growth);
-  if (units.range.count.value == 0) return {};
-  return {.heap = heap, .units = units};
+  if (units.range.count.value == 0 && heap->destroy()) return {};
+  list_heap(heap);
+  return {.heap = units.range.count.value == 0 ? nullptr : heap, .units = units};
 }
 
-Heap* Arena::add_heap(HeapKind kind, UnitCount capacity) {
-  Heap* const added = Heap::create(kind, id_, capacity, growth_rule());
-  if (added == nullptr) return nullptr;
-  ProtectedPtr<Heap>& first = heaps_[static_cast<std::size_t>(kind)];
+void Arena::list_heap(Heap* added) {
+  ProtectedPtr<Heap>& first = heaps_[static_cast<std::size_t>(added->kind())];
   if (first.get() == nullptr || added < first.get()) {
     added->set_next(first.get());
     first.set(added);
-    return added;
+    return;
   }
   Heap* before = first.get();
   while (before->next() != nullptr && before->next() < added) before = before->next();
   added->set_next(before->next());
   before->set_next(added);
-  return added;
 }
 
 void Arena::give_units(Heap& heap, UnitRange range) {
@@ -220,7 +236,9 @@ bool Arena::resize_run(void* run, UnitCount count) {
 
 void Arena::flush_transfer_stack(ClassIndex cls) {
   void* slot = nullptr;
-  while (transfer_.pop(cls, &slot, 1) == 1) give_to_span(Heap::of(slot), slot);
+  while (transfer_.count(cls) != 0) {
+    if (take_from_stock(cls, &slot, 1) == 1) give_to_span(Heap::of(slot), slot);
+  }
   transfer_.close(cls);
 }
 

@@ -83,12 +83,13 @@ class Arena {
 
   Heap* first_heap(HeapKind kind) const { return heaps_[static_cast<std::size_t>(kind)].get(); }
   UnitsOf take_units(HeapKind kind, UnitCount count, UnitCount alignment, bool may_grow);
-  Heap* add_heap(HeapKind kind, UnitCount capacity);
+  void list_heap(Heap* added);
   void give_units(Heap& heap, UnitRange range);
 
   Heap* lowest_partial(ClassIndex cls);
   bool open_new_span(ClassIndex cls);
   std::size_t take_from_span(Heap& heap, UnitIndex first, void** out, std::size_t want);
+  std::size_t take_from_stock(ClassIndex cls, void** out, std::size_t want);
   bool give_back(Heap& heap, void* slot);
   bool give_to_span(Heap& heap, void* slot);
   void purge_if_due();

@@ -50,11 +50,13 @@ Arena* Registry::attach() {
 }
 
 Arena* Registry::take_free() {
-  Arena* const arena = free_list_.get();
-  if (arena == nullptr) return nullptr;
-  free_list_.set(arena->registered.next_free.get());
-  arena->registered.on_free_list = false;
-  return arena;
+  for (;;) {
+    Arena* const arena = free_list_.get();
+    if (arena == nullptr) return nullptr;
+    free_list_.set(arena->registered.next_free.get());
+    arena->registered.on_free_list = false;
+    if (!arena->contained()) return arena;
+  }
 }
 
 Arena* Registry::make() {

@@ -74,7 +74,10 @@ void ThreadCache::leave_contained_arena() {
   Arena* const next = registry.attach();
   if (next == nullptr) {
     close_magazines();
-    if (store_ != nullptr) store_pool.give(store_);
+    if (store_ != nullptr) {
+      flush_remote();  // a slot that is refused is dropped with the rest
+      store_pool.give(store_);
+    }
     store_ = nullptr;
     arena_ = nullptr;
     state_ = State::kEnded;

@@ -4,8 +4,12 @@
 //   byte       state    meaning                                            set by
 //   0          none     no slot starts here                                heap creation, span release
 //   c          live     a slot (or run) of class c belongs to the program  malloc
-//   0x80 | c   cached   in a magazine, a transfer stack or remote buffer   free, refill
+//   0x80 | c   cached   in a magazine or a remote buffer of a thread       free, refill
+//   0xc0 | c   stocked  in a transfer stack of the arena                   flush
 //   0x40 | c   free     in its span                                        return to the span
+//
+// A slot that comes back to the arena must be cached. So when two threads have freed a slot at the same instant, both finding
+// it live, the second of them is refused there.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +33,15 @@ struct GranuleByte {
   constexpr bool operator==(const GranuleByte&) const = default;
   static constexpr GranuleByte live(ClassIndex cls) { return {cls.value}; }
   static constexpr GranuleByte cached(ClassIndex cls) { return {static_cast<std::uint8_t>(kCached | cls.value)}; }
+  static constexpr GranuleByte stocked(ClassIndex cls) {
+    return {static_cast<std::uint8_t>(kCached | kFree | cls.value)};
+  }
   static constexpr GranuleByte free(ClassIndex cls) { return {static_cast<std::uint8_t>(kFree | cls.value)}; }
 
   constexpr ClassIndex cls() const { return {static_cast<std::uint8_t>(value & kClassMask)}; }
   constexpr bool is_none() const { return value == 0; }
   constexpr bool is_live() const { return value != 0 && (value & (kCached | kFree)) == 0; }
-  constexpr bool is_cached() const { return (value & kCached) != 0; }
+  constexpr bool is_cached() const { return (value & kCached) != 0; }  // or stocked
   constexpr bool is_free() const { return (value & (kCached | kFree)) == kFree; }
 };
 

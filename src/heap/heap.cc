@@ -72,6 +72,15 @@ Heap* Heap::create(HeapKind kind, ArenaId arena, UnitCount capacity, const Growt
   return heap;
 }
 
+bool Heap::destroy() {
+  void* const base = this;
+  const std::size_t bytes = reserved_.value * kUnitSize;
+  leave_heap(base);
+  if (os::release(base, bytes)) return true;
+  enter_heap(base, arena_, arenite::granule_bits(kind_));
+  return false;
+}
+
 TakenUnits Heap::take_units(UnitCount count, UnitCount alignment, const GrowthRule* growth) {
   if (count.value <= longest_free_) {
     std::size_t longest = 0;
@@ -169,7 +178,8 @@ std::size_t Heap::trim_top(const TrimRule& rule, os::ReleaseWay way) {
   const UnitIndex start = grown_ - units_for(bytes);
   if (way == os::ReleaseWay::kAdvise) {
     const std::size_t purged = purge_units(start.value, grown_.value, way);
-    grown_ = start;
+    // What the system would not take counts as top still, and is offered again.
+    if (dirty_units_.count(start.value, (grown_ - start).value) == 0) grown_ = start;
     return purged;
   }
   // All that is committed behind the start goes, so that the committed part stays one piece.

@@ -66,6 +66,9 @@ class Heap {
   // A new heap of at least `capacity` units, entered in the heap table. Null if the system refuses.
   static Heap* create(HeapKind kind, ArenaId arena, UnitCount capacity, const GrowthRule& growth);
 
+  // End a heap that has no units in use, nor is known to anybody. False, and nothing done, if the system refuses.
+  bool destroy();
+
   // The heap that `pointer` lies in; only for addresses the heap table knows.
   static Heap& of(const void* pointer) {
     return *static_cast<Heap*>(pointer_at(align_down(address_of(pointer), kHeapSize)));
