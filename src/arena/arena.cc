@@ -1,6 +1,8 @@
 #include "arena/arena.h"
 
 #include "base/checks.h"
+#include "os/clock.h"
+#include "os/overcommit.h"
 #include "policy/options.h"
 
 namespace arenite {
@@ -9,17 +11,19 @@ namespace {
 
 GrowthRule growth_rule() { return {.reservation = options.reservation(), .pad = options.top_pad()}; }
 
+PurgeRule::Bound purge_bound() { return {.floor = options.dirty_floor(), .percent = options.dirty_percent()}; }
+
 }  // namespace
 
 std::size_t Arena::take_slots(ClassIndex cls, void** out, std::size_t want) {
   const os::LockGuard guard(lock_);
   if (contained()) return 0;
-  std::size_t taken = transfer_.pop(cls, out, want);
+  std::size_t taken = take_from_stock(cls, out, want);
   while (taken < want) {
     Heap* const heap = lowest_partial(cls);
     if (heap != nullptr) {
       const UnitIndex span{static_cast<std::uint32_t>(heap->partial_spans(cls).lowest())};
-      taken += arenite::take_slots(*heap, span, out + taken, want - taken);
+      taken += take_from_span(*heap, span, out + taken, want - taken);
     } else if (taken != 0 || !open_new_span(cls)) {
       break;  // a short batch rather than one more span
     }
@@ -33,12 +37,46 @@ void* Arena::give_slots(void* const* slots, std::size_t count) {
   void* refused = nullptr;
   for (std::size_t index = 0; index < count; ++index) {
     void* const slot = slots[index];
-    Heap& heap = Heap::of(slot);
-    const GranuleByte byte = heap.map().get(heap.granule_of(slot));
-    const bool taken_back = byte.is_cached() && (transfer_.push(byte.cls(), slot) || give_to_span(heap, slot));
-    if (!taken_back && refused == nullptr) refused = slot;
+    if (!give_back(Heap::of(slot), slot) && refused == nullptr) refused = slot;
   }
+  purge_if_due();
   return refused;
+}
+
+std::size_t Arena::take_from_span(Heap& heap, UnitIndex first, void** out, std::size_t want) {
+  const Span& span = heap.span_at(first);
+  const std::size_t unpurged = span.unpurged();
+  const std::size_t taken = arenite::take_slots(heap, first, out, want);
+  purge_rule_.note_taken(taken * size_class(span.cls).slot_size);
+  purge_rule_.remove_slack(unpurged - span.unpurged());
+  return taken;
+}
+
+// A slot that is not stocked any more was freed twice at once, and the other free has won: it is left out.
+std::size_t Arena::take_from_stock(ClassIndex cls, void** out, std::size_t want) {
+  const std::size_t popped = transfer_.pop(cls, out, want);
+  std::size_t taken = 0;
+  for (std::size_t index = 0; index < popped; ++index) {
+    const Heap& heap = Heap::of(out[index]);
+    const std::size_t granule = heap.granule_of(out[index]);
+    if (heap.map().get(granule) != GranuleByte::stocked(cls)) continue;
+    heap.map().set(granule, GranuleByte::cached(cls));
+    out[taken++] = out[index];
+  }
+  return taken;
+}
+
+// A transfer stack that runs over has nobody to take from it: what it holds goes home as well.
+bool Arena::give_back(Heap& heap, void* slot) {
+  const std::size_t granule = heap.granule_of(slot);
+  const ClassIndex cls = heap.map().get(granule).cls();
+  if (!heap.owns_class(cls) || heap.map().get(granule) != GranuleByte::cached(cls)) return false;
+  if (transfer_.push(cls, slot)) {
+    heap.map().set(granule, GranuleByte::stocked(cls));
+    return true;
+  }
+  if (transfer_.count(cls) != 0) flush_transfer_stack(cls);
+  return give_to_span(heap, slot);
 }
 
 bool Arena::give_to_span(Heap& heap, void* slot) {
@@ -46,7 +84,10 @@ bool Arena::give_to_span(Heap& heap, void* slot) {
   const Span& span = heap.span_at(first);
   const ClassIndex cls = span.cls;
   if (!heap.owns_class(cls) || !give_slot(heap, first, slot)) return false;
+  purge_rule_.note_given(size_class(cls).slot_size);
+  purge_rule_.add_slack(size_class(cls).slot_size);
   if (span.all_free()) {
+    purge_rule_.remove_slack(span.unpurged());
     give_units(heap, close_span(heap, first));
   } else if (partial_hint_[cls.value] == nullptr || &heap < partial_hint_[cls.value]) {
     partial_hint_[cls.value] = &heap;
@@ -77,38 +118,62 @@ Arena::UnitsOf Arena::take_units(HeapKind kind, UnitCount count, UnitCount align
     if (growing && !may_grow) return {};
     for (Heap* heap = first_heap(kind); heap != nullptr; heap = heap->next()) {
       const TakenUnits units = heap->take_units(count, alignment, growing ? &growth : nullptr);
+      purge_rule_.remove_slack(units.dirty * kUnitSize);
       if (units.range.count.value != 0) return {.heap = heap, .units = units};
     }
   }
   // An aligned run may need to skip units behind the start of the heap.
   const UnitCount skipped{alignment.value - 1};
   const UnitCount room = heap_capacity(kind) < count + skipped ? heap_capacity(kind) : count + skipped;
-  Heap* const heap = room < count ? nullptr : add_heap(kind, room);
+  Heap* const heap = room < count ? nullptr : Heap::create(kind, id_, room, growth);
   if (heap == nullptr) return {};
   const TakenUnits units = heap->take_units(count, alignment, &growth);
-  if (units.range.count.value == 0) return {};
-  return {.heap = heap, .units = units};
+  if (units.range.count.value == 0 && heap->destroy()) return {};
+  list_heap(heap);
+  return {.heap = units.range.count.value == 0 ? nullptr : heap, .units = units};
 }
 
-Heap* Arena::add_heap(HeapKind kind, UnitCount capacity) {
-  Heap* const added = Heap::create(kind, id_, capacity, growth_rule());
-  if (added == nullptr) return nullptr;
-  ProtectedPtr<Heap>& first = heaps_[static_cast<std::size_t>(kind)];
+void Arena::list_heap(Heap* added) {
+  ProtectedPtr<Heap>& first = heaps_[static_cast<std::size_t>(added->kind())];
   if (first.get() == nullptr || added < first.get()) {
     added->set_next(first.get());
     first.set(added);
-    return added;
+    return;
   }
   Heap* before = first.get();
   while (before->next() != nullptr && before->next() < added) before = before->next();
   added->set_next(before->next());
   before->set_next(added);
-  return added;
 }
 
 void Arena::give_units(Heap& heap, UnitRange range) {
   heap.give_units(range);
-  heap.trim_top({.threshold = options.trim_threshold(), .pad = options.top_pad()}, /*decommit=*/false);
+  purge_rule_.add_slack(range.count.value * kUnitSize);
+  const TrimRule rule{.threshold = options.trim_threshold(), .pad = options.top_pad()};
+  if (heap.trimmable_top(rule) != 0) purge_rule_.remove_slack(heap.trim_top(rule, os::release_way()));
+}
+
+void Arena::purge_if_due() {
+  if (ARENITE_LIKELY(!purge_rule_.is_due(purge_bound()))) return;
+  purge_rule_.note_purge(os::monotonic_microseconds());
+  purge(os::release_way());
+}
+
+std::size_t Arena::purge(os::ReleaseWay way) {
+  std::size_t released = 0;
+  for (const ProtectedPtr<Heap>& list : heaps_) {
+    for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) {
+      released += heap->purge_free_units(way) + heap->purge_free_slots(way);
+    }
+  }
+  return released;
+}
+
+void Arena::settle() {
+  const os::LockGuard guard(lock_);
+  if (contained()) return;
+  flush_transfer_stacks();
+  purge_if_due();
 }
 
 TakenRun Arena::take_run(UnitCount count, UnitCount alignment, bool may_grow) {
@@ -122,7 +187,8 @@ TakenRun Arena::take_run(UnitCount count, UnitCount alignment, bool may_grow) {
   span.cls = kRunClass;
   span.units = static_cast<std::uint16_t>(count.value);
   taken.heap->map().set(first.value, GranuleByte::live(kRunClass));
-  return {.pointer = pointer_at(taken.heap->address_of_unit(first)), .zeroed = taken.units.zeroed};
+  purge_rule_.note_taken(count.value * kUnitSize);
+  return {.pointer = pointer_at(taken.heap->address_of_unit(first)), .zeroed = taken.units.dirty == 0};
 }
 
 bool Arena::give_run(void* run) {
@@ -134,7 +200,9 @@ bool Arena::give_run(void* run) {
   heap.map().set(first.value, GranuleByte::free(kRunClass));
   const UnitRange range{.first = first, .count = {heap.span_at(first).units}};
   heap.span_at(first) = Span{};
+  purge_rule_.note_given(range.count.value * kUnitSize);
   give_units(heap, range);
+  purge_if_due();
   return true;
 }
 
@@ -157,28 +225,40 @@ bool Arena::resize_run(void* run, UnitCount count) {
   if (count > old_count && !heap.extend_units({.first = first, .count = old_count}, count - old_count, &growth))
     return false;
   span.units = static_cast<std::uint16_t>(count.value);
-  if (count < old_count) give_units(heap, {.first = first + count, .count = old_count - count});
+  if (count > old_count) purge_rule_.note_taken((count - old_count).value * kUnitSize);
+  if (count < old_count) {
+    purge_rule_.note_given((old_count - count).value * kUnitSize);
+    give_units(heap, {.first = first + count, .count = old_count - count});
+    purge_if_due();
+  }
   return true;
 }
 
-void Arena::flush_transfer_stacks() {
-  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
-    void* slot = nullptr;
-    while (transfer_.pop({cls}, &slot, 1) == 1) give_to_span(Heap::of(slot), slot);
+void Arena::flush_transfer_stack(ClassIndex cls) {
+  void* slot = nullptr;
+  while (transfer_.count(cls) != 0) {
+    if (take_from_stock(cls, &slot, 1) == 1) give_to_span(Heap::of(slot), slot);
   }
+  transfer_.close(cls);
+}
+
+void Arena::flush_transfer_stacks() {
+  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) flush_transfer_stack({cls});
 }
 
 std::size_t Arena::trim(std::size_t pad) {
   const os::LockGuard guard(lock_);
   if (contained()) return 0;
   flush_transfer_stacks();
+  const os::ReleaseWay way = os::release_way();
   std::size_t released = 0;
   for (const ProtectedPtr<Heap>& list : heaps_) {
     for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) {
-      released += heap->trim_top({.threshold = 0, .pad = pad}, /*decommit=*/false);
-      released += heap->purge_free_units();
+      released += heap->trim_top({.threshold = 0, .pad = pad}, way);
     }
   }
+  released += purge(way);
+  purge_rule_.note_purge(os::monotonic_microseconds());
   return released;
 }
 

@@ -11,6 +11,7 @@
 #include "base/relaxed.h"
 #include "heap/heap.h"
 #include "os/lock.h"
+#include "policy/purge.h"
 
 namespace arenite {
 
@@ -43,8 +44,8 @@ class Arena {
 
   // Up to `want` slots of a class, marked cached. At least one, unless the arena is contained or the system refuses.
   std::size_t take_slots(ClassIndex cls, void** out, std::size_t want);
-  // Cached slots of this arena, of any classes, come back. The first whose map byte says that it is not cached is
-  // returned and left as it is; null if all were.
+  // Cached slots of this arena, of any classes, come back: into the transfer stacks while there is room, then into their
+  // spans. The first whose map byte says that it is not cached is returned and left as it is; null if all were.
   void* give_slots(void* const* slots, std::size_t count);
 
   // A run of whole units, marked live. Without `may_grow`, only from memory that is ready.
@@ -55,6 +56,9 @@ class Arena {
   std::size_t run_bytes(const void* run);
   // Longer or shorter in place; false if that is not possible.
   bool resize_run(void* run, UnitCount count);
+
+  // The arena has lost its last thread: what is on the way goes home, and pages go back if a purge is due.
+  void settle();
 
   // All transfer stacks to the spans; then free pages to the system, but `pad` bytes of each top. The bytes released.
   std::size_t trim(std::size_t pad);
@@ -79,12 +83,18 @@ class Arena {
 
   Heap* first_heap(HeapKind kind) const { return heaps_[static_cast<std::size_t>(kind)].get(); }
   UnitsOf take_units(HeapKind kind, UnitCount count, UnitCount alignment, bool may_grow);
-  Heap* add_heap(HeapKind kind, UnitCount capacity);
+  void list_heap(Heap* added);
   void give_units(Heap& heap, UnitRange range);
 
   Heap* lowest_partial(ClassIndex cls);
   bool open_new_span(ClassIndex cls);
+  std::size_t take_from_span(Heap& heap, UnitIndex first, void** out, std::size_t want);
+  std::size_t take_from_stock(ClassIndex cls, void** out, std::size_t want);
+  bool give_back(Heap& heap, void* slot);
   bool give_to_span(Heap& heap, void* slot);
+  void purge_if_due();
+  std::size_t purge(os::ReleaseWay way);
+  void flush_transfer_stack(ClassIndex cls);
   void flush_transfer_stacks();
   void count_span(const Heap& heap, UnitIndex first, ArenaFigures* figures) const;
 
@@ -94,6 +104,7 @@ class Arena {
   ProtectedPtr<Heap> heaps_[kHeapKinds];  // each list in order of address
   // No heap below this one has a partly used span of the class. Null: none at all.
   Heap* partial_hint_[kClassCount + 1] = {};
+  PurgeRule purge_rule_;
   TransferStacks transfer_;
 };
 

@@ -50,11 +50,13 @@ Arena* Registry::attach() {
 }
 
 Arena* Registry::take_free() {
-  Arena* const arena = free_list_.get();
-  if (arena == nullptr) return nullptr;
-  free_list_.set(arena->registered.next_free.get());
-  arena->registered.on_free_list = false;
-  return arena;
+  for (;;) {
+    Arena* const arena = free_list_.get();
+    if (arena == nullptr) return nullptr;
+    free_list_.set(arena->registered.next_free.get());
+    arena->registered.on_free_list = false;
+    if (!arena->contained()) return arena;
+  }
 }
 
 Arena* Registry::make() {
@@ -77,11 +79,12 @@ Arena* Registry::least_used() {
   return least;
 }
 
-void Registry::detach(Arena& arena) {
+bool Registry::detach(Arena& arena) {
   const os::LockGuard guard(lock_);
   ARENITE_CHECK(arena.registered.attached > 0);
   --arena.registered.attached;
   put_on_free_list(arena);
+  return arena.registered.attached == 0;
 }
 
 void Registry::put_on_free_list(Arena& arena) {

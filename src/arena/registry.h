@@ -17,7 +17,8 @@ class Registry {
 
   // Null only if no arena can be used and none can be made.
   Arena* attach();
-  void detach(Arena& arena);
+  // True if no thread is attached to the arena any more.
+  bool detach(Arena& arena);
 
   // Number 1 to count(); null beyond.
   Arena* find(ArenaId id) const;

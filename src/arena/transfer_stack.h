@@ -23,14 +23,19 @@ inline constexpr std::array<std::uint16_t, kClassCount + 2> kTransferStart = [] 
 
 class TransferStacks {
  public:
+  // False if the stack is full, or closed.
   bool push(ClassIndex cls, void* slot) {
-    if (counts_[cls.value] == capacity(cls)) return false;
+    if (!open_[cls.value] || counts_[cls.value] == capacity(cls)) return false;
     slots_[kTransferStart[cls.value] + counts_[cls.value]++] = slot;
     return true;
   }
 
-  // The number taken: up to `want`, the last pushed first.
+  // Nothing more is pushed until somebody has tried to take.
+  void close(ClassIndex cls) { open_[cls.value] = false; }
+
+  // The number taken: up to `want`, the last pushed first. Opens the stack.
   std::size_t pop(ClassIndex cls, void** out, std::size_t want) {
+    open_[cls.value] = true;
     std::uint16_t& count = counts_[cls.value];
     const std::size_t taken = want < count ? want : count;
     for (std::size_t index = 0; index < taken; ++index) out[index] = slots_[kTransferStart[cls.value] + --count];
@@ -42,6 +47,7 @@ class TransferStacks {
 
  private:
   std::uint16_t counts_[kClassCount + 1] = {};
+  bool open_[kClassCount + 1] = {};
   void* slots_[kTransferStart[kClassCount + 1]];
 };
 

@@ -40,10 +40,18 @@ inline constexpr std::array<std::uint16_t, kClassCount + 2> kMagazineStart = [] 
 struct MagazineStore {
   void** first_entry(ClassIndex cls) { return entries + kMagazineStart[cls.value]; }
   // Where the marker of the class stands.
-  void** end_entry(ClassIndex cls) { return first_entry(cls) + size_class(cls).magazine_capacity; }
+  void** end_entry(ClassIndex cls) { return first_entry(cls) + capacity[cls.value]; }
+  // Moves the marker. The magazine holds at most `slots`, which are at most the class's capacity.
+  void set_capacity(ClassIndex cls, std::size_t slots) {
+    *end_entry(cls) = nullptr;  // at capacity 0 this is the first entry
+    capacity[cls.value] = static_cast<std::uint16_t>(slots);
+    *end_entry(cls) = pointer_at(kFullMarker);
+  }
 
   ProtectedPtr<MagazineStore> next_free;  // the pool's, while no thread has it
   RemoteBuffer remote;
+  std::uint16_t capacity[kClassCount + 1];  // in force, by class; 0 before the magazine was opened for the first time
+  std::uint8_t flushes[kClassCount + 1];    // since the last refill
   void* entries[kMagazineStart[kClassCount + 1]];
 };
 

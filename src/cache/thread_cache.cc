@@ -19,6 +19,9 @@ void mark_cached(void* slot, ClassIndex cls) {
   heap.map().set(heap.granule_of(slot), GranuleByte::cached(cls));
 }
 
+// A magazine that has filled so often without a refill belongs to a thread that gives and does not take.
+constexpr std::uint8_t kFlushesForStock = 2;
+
 void* first_of(void* a, void* b) { return a != nullptr ? a : b; }
 
 // An arena for the time of one call, for threads that have none.
@@ -55,8 +58,9 @@ void ThreadCache::attach(bool cached) {
 // Magazines are opened when their class is first used, so that a thread touches only the memory of those.
 void ThreadCache::open_magazine(ClassIndex cls) {
   if (is_open(cls)) return;
-  *store_->end_entry(cls) = pointer_at(kFullMarker);
   top_[cls.value] = store_->first_entry(cls);
+  store_->flushes[cls.value] = 0;
+  store_->set_capacity(cls, size_class(cls).magazine_capacity);
 }
 
 void ThreadCache::close_magazines() {
@@ -70,7 +74,10 @@ void ThreadCache::leave_contained_arena() {
   Arena* const next = registry.attach();
   if (next == nullptr) {
     close_magazines();
-    if (store_ != nullptr) store_pool.give(store_);
+    if (store_ != nullptr) {
+      flush_remote();  // a slot that is refused is dropped with the rest
+      store_pool.give(store_);
+    }
     store_ = nullptr;
     arena_ = nullptr;
     state_ = State::kEnded;
@@ -96,13 +103,20 @@ void* ThreadCache::take_slow(ClassIndex cls) {
   return slot != nullptr ? slot : take_from_others(cls);
 }
 
-// The lowest slot goes to the program, the others into the magazine so that the lowest is on top.
+// The lowest slot goes to the program, the others into the magazine so that the lowest is on top. A magazine that was made
+// smaller grows again.
 void* ThreadCache::refill(ClassIndex cls) {
   constexpr std::size_t kMaxBatch = 64;
-  void* batch[kMaxBatch];
-  const std::size_t taken = arena_->take_slots(cls, batch, size_class(cls).batch);
-  if (taken == 0) return nullptr;
+  const SizeClass& info = size_class(cls);
   open_magazine(cls);
+  store_->flushes[cls.value] = 0;
+  const std::size_t capacity = store_->capacity[cls.value];
+  if (capacity < info.magazine_capacity) {
+    store_->set_capacity(cls, capacity * 2 < info.magazine_capacity ? capacity * 2 : info.magazine_capacity);
+  }
+  void* batch[kMaxBatch];
+  const std::size_t taken = arena_->take_slots(cls, batch, info.batch < capacity ? info.batch : capacity);
+  if (taken == 0) return nullptr;
   void** top = top_[cls.value];
   for (std::size_t index = taken - 1; index > 0; --index) *top++ = batch[index];
   top_[cls.value] = top;
@@ -130,7 +144,7 @@ void* ThreadCache::give_slow(void* slot, ClassIndex cls, ArenaId owner) {
   if (store_ == nullptr) return registry.find(owner)->give_slots(&slot, 1);
   if (owner == arena_->id()) {
     open_magazine(cls);
-    void* const refused = is_full_marker(*top_[cls.value]) ? flush_oldest_half(cls) : nullptr;
+    void* const refused = is_full_marker(*top_[cls.value]) ? make_room(cls) : nullptr;
     *top_[cls.value]++ = slot;
     return refused;
   }
@@ -139,12 +153,25 @@ void* ThreadCache::give_slow(void* slot, ClassIndex cls, ArenaId owner) {
   return refused;
 }
 
-void* ThreadCache::flush_oldest_half(ClassIndex cls) {
+// A full magazine keeps the newer half of its slots. When it fills again and again without a refill in between, all slots go, and fewer are kept from now on, so that few spans are held by slots that nobody waits for.
+void* ThreadCache::make_room(ClassIndex cls) {
+  const std::size_t capacity = store_->capacity[cls.value];
+  if (store_->flushes[cls.value] < kFlushesForStock) {
+    ++store_->flushes[cls.value];
+    return flush_oldest(cls, capacity / 2);
+  }
+  void* const refused = flush_oldest(cls, capacity);
+  const std::size_t least = size_class(cls).least_capacity;
+  store_->set_capacity(cls, capacity / 2 > least ? capacity / 2 : least);
+  return refused;
+}
+
+void* ThreadCache::flush_oldest(ClassIndex cls, std::size_t count) {
   void** const first = store_->first_entry(cls);
-  const std::size_t half = size_class(cls).magazine_capacity / 2;
-  void* const refused = arena_->give_slots(first, half);
-  for (std::size_t index = 0; index < half; ++index) first[index] = first[index + half];
-  top_[cls.value] -= half;
+  const auto held = static_cast<std::size_t>(top_[cls.value] - first);
+  void* const refused = arena_->give_slots(first, count);
+  for (std::size_t index = count; index < held; ++index) first[index - count] = first[index];
+  top_[cls.value] -= count;
   return refused;
 }
 
@@ -171,10 +198,8 @@ void* ThreadCache::flush() {
   void* refused = flush_remote();
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
     if (!is_open({cls})) continue;
-    void** const first = store_->first_entry({cls});
-    const auto count = static_cast<std::size_t>(top_[cls] - first);
-    top_[cls] = first;
-    if (count != 0) refused = first_of(refused, arena_->give_slots(first, count));
+    const auto count = static_cast<std::size_t>(top_[cls] - store_->first_entry({cls}));
+    if (count != 0) refused = first_of(refused, flush_oldest({cls}, count));
   }
   return refused;
 }
@@ -183,7 +208,7 @@ void* ThreadCache::end() {
   void* const refused = flush();
   close_magazines();
   if (store_ != nullptr) store_pool.give(store_);
-  if (arena_ != nullptr) registry.detach(*arena_);
+  if (arena_ != nullptr && registry.detach(*arena_)) arena_->settle();
   store_ = nullptr;
   arena_ = nullptr;
   state_ = State::kEnded;

@@ -69,7 +69,8 @@ class ThreadCache {
   void* refill(ClassIndex cls);
   void* take_from(Arena& arena, ClassIndex cls);
   void* take_from_others(ClassIndex cls);
-  void* flush_oldest_half(ClassIndex cls);
+  void* make_room(ClassIndex cls);
+  void* flush_oldest(ClassIndex cls, std::size_t count);
   void* flush_remote();
 
   //   C1  arena_tag_ is that of arena_, or kNoArenaTag       C2  store_ != null <=> state_ == kCached

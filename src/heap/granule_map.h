@@ -4,8 +4,12 @@
 //   byte       state    meaning                                            set by
 //   0          none     no slot starts here                                heap creation, span release
 //   c          live     a slot (or run) of class c belongs to the program  malloc
-//   0x80 | c   cached   in a magazine, a transfer stack or remote buffer   free, refill
+//   0x80 | c   cached   in a magazine or a remote buffer of a thread       free, refill
+//   0xc0 | c   stocked  in a transfer stack of the arena                   flush
 //   0x40 | c   free     in its span                                        return to the span
+//
+// A slot that comes back to the arena must be cached. So when two threads have freed a slot at the same instant, both finding
+// it live, the second of them is refused there.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +33,15 @@ struct GranuleByte {
   constexpr bool operator==(const GranuleByte&) const = default;
   static constexpr GranuleByte live(ClassIndex cls) { return {cls.value}; }
   static constexpr GranuleByte cached(ClassIndex cls) { return {static_cast<std::uint8_t>(kCached | cls.value)}; }
+  static constexpr GranuleByte stocked(ClassIndex cls) {
+    return {static_cast<std::uint8_t>(kCached | kFree | cls.value)};
+  }
   static constexpr GranuleByte free(ClassIndex cls) { return {static_cast<std::uint8_t>(kFree | cls.value)}; }
 
   constexpr ClassIndex cls() const { return {static_cast<std::uint8_t>(value & kClassMask)}; }
   constexpr bool is_none() const { return value == 0; }
   constexpr bool is_live() const { return value != 0 && (value & (kCached | kFree)) == 0; }
-  constexpr bool is_cached() const { return (value & kCached) != 0; }
+  constexpr bool is_cached() const { return (value & kCached) != 0; }  // or stocked
   constexpr bool is_free() const { return (value & (kCached | kFree)) == kFree; }
 };
 
@@ -46,38 +53,41 @@ class GranuleMap {
   GranuleByte get(std::size_t granule) const { return {relaxed_load(bytes_ + granule)}; }
   void set(std::size_t granule, GranuleByte byte) const { relaxed_store(bytes_ + granule, byte.value); }
 
-  // All to 0. `first` and `count` are multiples of 8 unless the map is so coarse that a granule is a unit.
+  // All to 0.
   void erase(std::size_t first, std::size_t count) const {
-    for (std::size_t granule = first; granule < first + count; ++granule) {
-      relaxed_store(bytes_ + granule, std::uint8_t{0});
-    }
+    std::size_t granule = first;
+    const std::size_t end = first + count;
+    for (; granule < end && !is_aligned(granule, 8); ++granule) set(granule, {});
+    for (; granule + 8 <= end; granule += 8) __atomic_store_n(word_at(granule), 0, __ATOMIC_RELAXED);
+    for (; granule < end; ++granule) set(granule, {});
   }
 
-  // The first granule in [from, end) that holds `byte`; `end` if there is none. Looks at eight bytes at a time: `from`
-  // is rounded down to a multiple of 8, and the map is readable up to the next multiple of 8 behind `end`.
-  std::size_t find(std::size_t from, std::size_t end, GranuleByte byte) const {
+  // Which of the eight granules from `at`, a multiple of 8, hold `byte`: the highest bit of each such byte of the result.
+  std::uint64_t matches(std::size_t at, GranuleByte byte) const {
     constexpr std::uint64_t kOnes = 0x0101010101010101;
     constexpr std::uint64_t kLows = 0x7f7f7f7f7f7f7f7f;
-    const std::uint64_t pattern = kOnes * byte.value;
+    const std::uint64_t differs = __atomic_load_n(word_at(at), __ATOMIC_RELAXED) ^ (kOnes * byte.value);
+    // A byte of `differs` is 0 where the map has `byte`; exactly those get their highest bit set. No carry crosses bytes.
+    return ~(((differs & kLows) + kLows) | differs | kLows);
+  }
+
+  // Calls `action(granule)` for the granules in [from, end) that hold `byte`, in order, until it returns false. Looks at eight
+  // at a time: the map is readable from the multiple of 8 below `from` to the one above `end`.
+  template <typename Action>
+  void for_each(std::size_t from, std::size_t end, GranuleByte byte, Action action) const {
     std::size_t at = align_down(from, 8);
-    std::uint64_t ignored = ~std::uint64_t{0} << (8 * (from - at));
-    for (; at < end; at += 8) {
-      const std::uint64_t differs = __atomic_load_n(word_at(at), __ATOMIC_RELAXED) ^ pattern;
-      // A byte of `differs` is 0 where the map has `byte`; exactly those bytes get their highest bit set. No carry
-      // crosses bytes.
-      const std::uint64_t equal = ~(((differs & kLows) + kLows) | differs | kLows) & ignored;
-      if (equal != 0) {
-        const std::size_t found = at + static_cast<std::size_t>(__builtin_ctzll(equal)) / 8;
-        return found < end ? found : end;
+    std::uint64_t considered = ~std::uint64_t{0} << (8 * (from - at));
+    for (; at < end; at += 8, considered = ~std::uint64_t{0}) {
+      for (std::uint64_t left = matches(at, byte) & considered; left != 0; left &= left - 1) {
+        const std::size_t granule = at + static_cast<std::size_t>(__builtin_ctzll(left)) / 8;
+        if (granule >= end || !action(granule)) return;
       }
-      ignored = ~std::uint64_t{0};
     }
-    return end;
   }
 
  private:
-  const std::uint64_t* word_at(std::size_t granule) const {
-    return reinterpret_cast<const std::uint64_t*>(static_cast<const void*>(bytes_ + granule));
+  std::uint64_t* word_at(std::size_t granule) const {
+    return reinterpret_cast<std::uint64_t*>(static_cast<void*>(bytes_ + granule));
   }
 
   std::uint8_t* bytes_;

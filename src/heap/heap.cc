@@ -39,6 +39,10 @@ void* reserve_heap(std::size_t wanted, std::size_t needed, std::size_t* reserved
 
 }  // namespace
 
+bool release_pages(void* address, std::size_t bytes, os::ReleaseWay way) {
+  return way == os::ReleaseWay::kAdvise ? os::purge(address, bytes) : os::replace(address, bytes);
+}
+
 Heap::Heap(HeapKind kind, ArenaId arena, UnitIndex reserved)
     : kind_(kind),
       arena_(arena),
@@ -68,6 +72,15 @@ Heap* Heap::create(HeapKind kind, ArenaId arena, UnitCount capacity, const Growt
   return heap;
 }
 
+bool Heap::destroy() {
+  void* const base = this;
+  const std::size_t bytes = reserved_.value * kUnitSize;
+  leave_heap(base);
+  if (os::release(base, bytes)) return true;
+  enter_heap(base, arena_, arenite::granule_bits(kind_));
+  return false;
+}
+
 TakenUnits Heap::take_units(UnitCount count, UnitCount alignment, const GrowthRule* growth) {
   if (count.value <= longest_free_) {
     std::size_t longest = 0;
@@ -88,10 +101,10 @@ TakenUnits Heap::take_units(UnitCount count, UnitCount alignment, const GrowthRu
 }
 
 TakenUnits Heap::taken(UnitRange range) {
-  const bool zeroed = dirty_units_.count(range.first.value, range.count.value) == 0;
+  const auto dirty = static_cast<std::uint32_t>(dirty_units_.count(range.first.value, range.count.value));
   dirty_units_.set_range(range.first.value, range.count.value);
   if (kind_ == HeapKind::kRuns) map().erase(range.first.value, range.count.value);
-  return {.range = range, .zeroed = zeroed};
+  return {.range = range, .dirty = dirty};
 }
 
 bool Heap::extend_units(UnitRange range, UnitCount more, const GrowthRule* growth) {
@@ -153,47 +166,80 @@ bool Heap::reserve_to(UnitIndex end) {
   return true;
 }
 
-std::size_t Heap::trim_top(const TrimRule& rule, bool decommit) {
+std::size_t Heap::trimmable_top(const TrimRule& rule) const {
   const std::size_t bytes = trimmable((grown_ - top_).value * kUnitSize, rule, page_granularity());
+  const std::size_t end = grown_.value * kUnitSize;
+  return bytes == 0 ? 0 : align_down(end - align_up(end - bytes, page_granularity()), kUnitSize);
+}
+
+std::size_t Heap::trim_top(const TrimRule& rule, os::ReleaseWay way) {
+  const std::size_t bytes = trimmable_top(rule);
   if (bytes == 0) return 0;
-  const UnitIndex end = grown_;
-  const UnitIndex start{
-      static_cast<std::uint32_t>(align_up((end.value * kUnitSize) - bytes, page_granularity()) / kUnitSize)};
-  if (start >= end) return 0;
-  grown_ = start;
-  return release_units({.first = start, .count = end - start}, decommit);
-}
-
-// The pages of a free range, which starts at a page boundary, go back. A refusal by the system leaves them dirty.
-std::size_t Heap::release_units(UnitRange range, bool decommit) {
-  const std::size_t dirty = dirty_units_.count(range.first.value, range.count.value) * kUnitSize;
-  if (decommit) {
-    // All that is committed behind the start goes, so that the committed part stays one piece.
-    const std::size_t bytes = (committed_ - range.first).value * kUnitSize;
-    if (!os::decommit(pointer_at(address_of_unit(range.first)), bytes)) return 0;
-    dirty_units_.clear_range(range.first.value, (committed_ - range.first).value);
-    committed_ = range.first;
-    return bytes;
+  const UnitIndex start = grown_ - units_for(bytes);
+  if (way == os::ReleaseWay::kAdvise) {
+    const std::size_t purged = purge_units(start.value, grown_.value, way);
+    // What the system would not take counts as top still, and is offered again.
+    if (dirty_units_.count(start.value, (grown_ - start).value) == 0) grown_ = start;
+    return purged;
   }
-  if (dirty == 0) return 0;
-  if (!os::purge(pointer_at(address_of_unit(range.first)), range.count.value * kUnitSize)) return 0;
-  dirty_units_.clear_range(range.first.value, range.count.value);
-  return dirty;
+  // All that is committed behind the start goes, so that the committed part stays one piece.
+  const std::size_t committed = (committed_ - start).value * kUnitSize;
+  if (!os::decommit(pointer_at(address_of_unit(start)), committed)) return 0;
+  dirty_units_.clear_range(start.value, (committed_ - start).value);
+  grown_ = start;
+  committed_ = start;
+  return committed;
 }
 
-std::size_t Heap::purge_free_units() {
-  const auto pages = static_cast<std::uint32_t>(page_granularity() / kUnitSize);
+// The pages of the dirty units in a free range; units that share a page with others stay. A refusal by the system leaves
+// them dirty.
+std::size_t Heap::purge_units(std::size_t first, std::size_t end, os::ReleaseWay way) {
+  const std::size_t pages = page_granularity() / kUnitSize;
   std::size_t bytes = 0;
+  for (std::size_t dirty = dirty_units_.next_set(first); dirty < end;) {
+    const std::size_t dirty_end = dirty_units_.next_clear(dirty) < end ? dirty_units_.next_clear(dirty) : end;
+    const std::size_t page_first = align_up(dirty, pages);
+    const std::size_t page_end = align_down(dirty_end, pages);
+    if (page_first < page_end) {
+      void* const start = pointer_at(address_of_unit({static_cast<std::uint32_t>(page_first)}));
+      const std::size_t length = (page_end - page_first) * kUnitSize;
+      if (release_pages(start, length, way)) {
+        dirty_units_.clear_range(page_first, page_end - page_first);
+        bytes += length;
+      }
+    }
+    dirty = dirty_units_.next_set(dirty_end);
+  }
+  return bytes == 0 ? 0 : bytes + purge_map(first, end, way);
+}
+
+// The map of free units is all zeros, so its pages can go with them. That of runs is one page, and remembers freed runs.
+std::size_t Heap::purge_map(std::size_t first, std::size_t end, os::ReleaseWay way) {
+  if (kind_ == HeapKind::kRuns) return 0;
+  const std::uintptr_t map = address_of(this) + kGranuleMapOffset;
+  const std::uintptr_t start = align_up(map + ((first * kUnitSize) >> granule_bits(kind_)), os::page_size());
+  const std::size_t mapped_end = (end * kUnitSize) >> granule_bits(kind_);
+  const std::uintptr_t stop = align_down(map + (mapped_end < map_committed_ ? mapped_end : map_committed_), os::page_size());
+  if (start >= stop || !release_pages(pointer_at(start), stop - start, way)) return 0;
+  return stop - start;
+}
+
+std::size_t Heap::purge_free_units(os::ReleaseWay way) {
+  std::size_t bytes = purge_units(top_.value, committed_.value, way);
   for (std::size_t first = free_units_.lowest(); first != Bitmap<kUnitsPerHeap>::kNone;) {
     const std::size_t end = free_units_.next_clear(first);
-    const std::size_t page_first = align_up(first, pages);
-    const std::size_t page_end = align_down(end, pages);
-    if (page_first < page_end) {
-      bytes += release_units({.first = {static_cast<std::uint32_t>(page_first)},
-                              .count = {static_cast<std::uint32_t>(page_end - page_first)}},
-                             /*decommit=*/false);
-    }
+    bytes += purge_units(first, end, way);
     first = free_units_.next_set(end);
+  }
+  return bytes;
+}
+
+std::size_t Heap::purge_free_slots(os::ReleaseWay way) {
+  std::size_t bytes = 0;
+  for (Bitmap<kUnitsPerHeap>& spans : partial_) {
+    for (std::size_t first = spans.lowest(); first != Bitmap<kUnitsPerHeap>::kNone; first = spans.next_set(first + 1)) {
+      bytes += purge_span(*this, {static_cast<std::uint32_t>(first)}, way);
+    }
   }
   return bytes;
 }

@@ -20,6 +20,7 @@
 #include "heap/granule_map.h"
 #include "heap/span.h"
 #include "heap/trim.h"
+#include "os/overcommit.h"
 #include "os/platform.h"
 #include "policy/size_classes.h"
 
@@ -47,7 +48,7 @@ struct GrowthRule {
 // Units that a heap has handed out.
 struct TakenUnits {
   UnitRange range;
-  bool zeroed;  // every byte is known to be 0
+  std::uint32_t dirty;  // how many of them are not known to be zero
 };
 
 // What a heap holds, in bytes or counts. Sums over heaps are an arena's figures.
@@ -64,6 +65,9 @@ class Heap {
  public:
   // A new heap of at least `capacity` units, entered in the heap table. Null if the system refuses.
   static Heap* create(HeapKind kind, ArenaId arena, UnitCount capacity, const GrowthRule& growth);
+
+  // End a heap that has no units in use, nor is known to anybody. False, and nothing done, if the system refuses.
+  bool destroy();
 
   // The heap that `pointer` lies in; only for addresses the heap table knows.
   static Heap& of(const void* pointer) {
@@ -107,10 +111,14 @@ class Heap {
   // Add the units directly behind `range` to it, if they are free.
   bool extend_units(UnitRange range, UnitCount more, const GrowthRule* growth);
 
-  // Give back what the rule says of the free top; the number of bytes. `decommit`: so that the commit charge falls.
-  std::size_t trim_top(const TrimRule& rule, bool decommit);
-  // Give back the pages of all free units below the top that are not known to be zero; the number of bytes.
-  std::size_t purge_free_units();
+  // The bytes of the free top that the rule gives back.
+  std::size_t trimmable_top(const TrimRule& rule) const;
+  // Give them back; the number of bytes. By replacement, the commit charge falls as well.
+  std::size_t trim_top(const TrimRule& rule, os::ReleaseWay way);
+  // Give back the pages of all dirty free units, below the top and above; the number of bytes.
+  std::size_t purge_free_units(os::ReleaseWay way);
+  // Give back the whole pages of free slots in partly used spans, where enough has come back since the last time.
+  std::size_t purge_free_slots(os::ReleaseWay way);
   // Give back the address space behind the top; the number of bytes. The heap grows again where that is still free.
   std::size_t release_reservation();
 
@@ -153,7 +161,8 @@ class Heap {
   bool commit_to(UnitIndex end);
   void take_from_top(UnitIndex new_top);
   TakenUnits taken(UnitRange range);
-  std::size_t release_units(UnitRange range, bool decommit);
+  std::size_t purge_units(std::size_t first, std::size_t end, os::ReleaseWay way);
+  std::size_t purge_map(std::size_t first, std::size_t end, os::ReleaseWay way);
 
   HeapKind kind_;
   ArenaId arena_;
@@ -169,6 +178,19 @@ class Heap {
   Bitmap<kUnitsPerHeap> dirty_units_;  // written since they came from the system
   Bitmap<kUnitsPerHeap> partial_[kMaxClassesPerKind];
 };
+
+inline bool give_slot(Heap& heap, UnitIndex first, void* slot) {
+  Span& span = heap.span_at(first);
+  const std::size_t granule = heap.granule_of(slot);
+  const GranuleMap map = heap.map();
+  if (map.get(granule) != GranuleByte::cached(span.cls)) return false;
+  map.set(granule, GranuleByte::free(span.cls));
+  if (!span.can_give()) heap.partial_spans(span.cls).set(first.value);
+  const std::size_t offset = granule - (std::size_t{first.value} << (kUnitBits - granule_bits(heap.kind())));
+  if (span.free == 0 || offset < span.scan_from) span.scan_from = static_cast<std::uint16_t>(offset);
+  ++span.free;
+  return true;
+}
 
 static_assert(sizeof(Heap) <= kSpanTableOffset);
 static_assert(kSpanTableOffset + kUnitsPerHeap * sizeof(Span) <= kGranuleMapOffset);

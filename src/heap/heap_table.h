@@ -42,6 +42,7 @@ inline HeapEntry lookup_heap(const void* pointer) {
   return {relaxed_load(&heap_table[index])};
 }
 
+void leave_heap(const void* base);
 void enter_heap(const void* base, ArenaId arena, unsigned granule_bits);
 
 }  // namespace arenite

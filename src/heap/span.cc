@@ -2,6 +2,7 @@
 
 #include "base/checks.h"
 #include "heap/heap.h"
+#include "os/memory.h"
 
 namespace arenite {
 
@@ -30,17 +31,17 @@ std::size_t take_free(const SpanView& view, void** out, std::size_t want) {
   const GranuleByte free = GranuleByte::free(view.span.cls);
   const GranuleByte cached = GranuleByte::cached(view.span.cls);
   const std::size_t end = view.carved_end();
-  std::size_t granule = view.first_granule + view.span.scan_from;
+  std::size_t behind = end;
   std::size_t taken = 0;
-  while (taken < want && taken < view.span.free) {
-    granule = view.map.find(granule, end, free);
-    if (granule == end) break;
+  view.map.for_each(view.first_granule + view.span.scan_from, end, free, [&](std::size_t granule) {
     view.map.set(granule, cached);
     out[taken++] = view.slot_at(granule);
-    granule += view.granules_per_slot;
-  }
-  view.span.scan_from = static_cast<std::uint16_t>((granule < end ? granule : end) - view.first_granule);
+    behind = granule + view.granules_per_slot;
+    return taken < want;
+  });
+  view.span.scan_from = static_cast<std::uint16_t>((taken < want ? end : behind) - view.first_granule);
   view.span.free = static_cast<std::uint16_t>(view.span.free - taken);
+  if (view.span.clean > view.span.free) view.span.clean = view.span.free;
   return taken;
 }
 
@@ -80,16 +81,24 @@ std::size_t take_slots(Heap& heap, UnitIndex first, void** out, std::size_t want
   return taken;
 }
 
-bool give_slot(Heap& heap, UnitIndex first, void* slot) {
+std::size_t purge_span(Heap& heap, UnitIndex first, os::ReleaseWay way) {
   const SpanView view(heap, first);
-  const std::size_t granule = heap.granule_of(slot);
-  if (view.map.get(granule) != GranuleByte::cached(view.span.cls)) return false;
-  view.map.set(granule, GranuleByte::free(view.span.cls));
-  if (!view.span.can_give()) heap.partial_spans(view.span.cls).set(first.value);
-  const auto offset = static_cast<std::uint16_t>(granule - view.first_granule);
-  if (view.span.free == 0 || offset < view.span.scan_from) view.span.scan_from = offset;
-  ++view.span.free;
-  return true;
+  const std::size_t page = os::page_size();
+  if (view.span.unpurged() < page) return 0;
+  const GranuleByte free = GranuleByte::free(view.span.cls);
+  std::size_t bytes = 0;
+  std::size_t stretch = view.first_granule;  // all slots from here on are free
+  const std::uintptr_t span_end = heap.address_of_unit(first + UnitCount{view.span.units});
+  for (std::size_t granule = view.first_granule; granule <= view.carved_end(); granule += view.granules_per_slot) {
+    const bool at_end = granule == view.carved_end();
+    if (!at_end && view.map.get(granule) == free) continue;
+    const std::uintptr_t start = align_up(heap.address_of_granule(stretch), page);
+    const std::uintptr_t end = at_end ? span_end : align_down(heap.address_of_granule(granule), page);
+    if (start < end && release_pages(pointer_at(start), end - start, way)) bytes += end - start;
+    stretch = granule + view.granules_per_slot;
+  }
+  view.span.clean = view.span.free;
+  return bytes;
 }
 
 UnitRange close_span(Heap& heap, UnitIndex first) {
@@ -106,7 +115,7 @@ void check_span(const Heap& const_heap, UnitIndex first) {
   auto& heap = const_cast<Heap&>(const_heap);
   const SpanView view(heap, first);
   const SizeClass& info = size_class(view.span.cls);
-  ARENITE_CHECK(view.span.free <= view.span.carved && view.span.carved <= info.slots_per_span);
+  ARENITE_CHECK(view.span.clean <= view.span.free && view.span.free <= view.span.carved && view.span.carved <= info.slots_per_span);
   const std::size_t end = view.first_granule + ((view.span.units * kUnitSize) >> granule_bits(heap.kind()));
   std::size_t free_seen = 0;
   for (std::size_t granule = view.first_granule; granule < end; ++granule) {

@@ -7,11 +7,15 @@
 #include <cstdint>
 
 #include "base/units.h"
+#include "os/overcommit.h"
 #include "policy/size_classes.h"
 
 namespace arenite {
 
 class Heap;
+
+// By advice or by replacement; whole pages. False, and nothing done, if the system refuses.
+bool release_pages(void* address, std::size_t bytes, os::ReleaseWay way);
 
 struct Span {
   ClassIndex cls;              // 0: no span starts here
@@ -19,23 +23,30 @@ struct Span {
   std::uint16_t units;
   std::uint16_t carved;     // slots ever handed out; the rest of the span is untouched
   std::uint16_t free;       // carved slots that are in the span
+  std::uint16_t clean;      // at least so many of the free slots were free when the span was purged last
   std::uint16_t scan_from;  // no free slot starts in a granule before this one, counted from the span's first
 
   bool can_give() const { return free != 0 || carved < size_class(cls).slots_per_span; }
+  // Bytes of free slots that a purge has not seen free yet.
+  std::size_t unpurged() const { return std::size_t{size_class(cls).slot_size} * (std::size_t{free} - clean); }
   bool all_free() const { return free == carved; }
 };
 
-static_assert(sizeof(Span) == 12);
+static_assert(sizeof(Span) == 14);
 
 // A slot span of `cls` over `range`, which has just been taken from `heap`.
 void open_span(Heap& heap, UnitRange range, ClassIndex cls);
 // Up to `want` slots, lowest address first, marked cached: free ones, then untouched ones. The number taken.
 std::size_t take_slots(Heap& heap, UnitIndex span, void** out, std::size_t want);
 // A cached slot comes back. False, and nothing done, if its byte in the map says that it is not cached.
-bool give_slot(Heap& heap, UnitIndex span, void* slot);
+inline bool give_slot(Heap& heap, UnitIndex span, void* slot);  // in heap.h
+// Give back the whole pages that only free slots and untouched slots lie in, if at least a page's worth of slots has come back
+// since the last time. The number of bytes.
+std::size_t purge_span(Heap& heap, UnitIndex span, os::ReleaseWay way);
 // Forget an all-free slot span; its units can then be given back.
 UnitRange close_span(Heap& heap, UnitIndex span);
 
+//   S0  clean <= free
 //   S1  free <= carved <= slots_per_span of the class       S2  the map has exactly `free` free bytes in the span
 //   S3  every byte in the span but those of carved slots is 0      S4  no free byte stands before scan_from
 void check_span(const Heap& heap, UnitIndex span);

@@ -83,6 +83,10 @@ bool purge(void* address, std::size_t bytes) {
   return succeeded(system_call(SYS_madvise, as_argument(address), as_argument(bytes), MADV_DONTNEED));
 }
 
+bool replace(void* address, std::size_t bytes) {
+  return map_pages(address, bytes, PROT_READ | PROT_WRITE, kPrivateAnonymous | MAP_FIXED) != nullptr;
+}
+
 bool decommit(void* address, std::size_t bytes) {
   return map_pages(address, bytes, PROT_NONE, kReservation | MAP_FIXED) != nullptr;
 }

@@ -21,6 +21,8 @@ bool make_readable(void* address, std::size_t bytes);
 
 // Give the pages back, keep the address range usable; they read as zero afterwards.
 bool purge(void* address, std::size_t bytes);
+// The same by mapping fresh pages over the range, so that nothing of the old ones is left.
+bool replace(void* address, std::size_t bytes);
 // Give the pages and their commit charge back; the range is reserved again, as after reserve().
 bool decommit(void* address, std::size_t bytes);
 // Give the address range back as well.

@@ -65,7 +65,8 @@ constexpr HeapKind kind_of_slot_size(std::size_t size) {
 struct SizeClass {
   std::uint32_t slot_size;
   std::uint16_t slots_per_span;
-  std::uint16_t magazine_capacity;  // even: the oldest half is given back at once
+  std::uint16_t magazine_capacity;  // the most; even, since the oldest half is given back at once
+  std::uint16_t least_capacity;     // of a magazine whose thread gives and does not take
   std::uint16_t batch;              // slots moved per refill
   std::uint8_t span_units;
   HeapKind kind;
@@ -76,22 +77,23 @@ constexpr SizeClass make_size_class(unsigned cls) {
   SizeClass result{};
   result.slot_size = static_cast<std::uint32_t>(size);
   result.kind = kind_of_slot_size(size);
-  const auto choose = [&](std::uint16_t capacity, std::uint16_t batch) {
+  const auto choose = [&](std::uint16_t capacity, std::uint16_t least, std::uint16_t batch) {
     result.magazine_capacity = capacity;
+    result.least_capacity = least;
     result.batch = batch;
   };
   if (size <= 256) {
-    choose(254, 64);
+    choose(254, 16, 64);
   } else if (size <= 1_KiB) {
-    choose(126, 32);
+    choose(126, 16, 32);
   } else if (size <= 4_KiB) {
-    choose(32, 8);
+    choose(32, 4, 8);
   } else if (size <= 8_KiB) {
-    choose(16, 4);
+    choose(16, 2, 4);
   } else if (size <= 16_KiB) {
-    choose(8, 2);
+    choose(8, 2, 2);
   } else {
-    choose(4, 2);
+    choose(4, 2, 2);
   }
   // The fewest units that hold enough slots and waste at most a sixteenth behind the last slot.
   const std::size_t enough = size <= 4_KiB ? 16 : 8;
