@@ -296,6 +296,11 @@ void Arena::count_span(const Heap& heap, UnitIndex first, ArenaFigures* figures)
   figures->free_bytes += free * info.slot_size;
 }
 
+std::size_t Arena::slack() {
+  const os::LockGuard guard(lock_);
+  return purge_rule_.slack();
+}
+
 ArenaFigures Arena::figures() {
   const os::LockGuard guard(lock_);
   ArenaFigures figures;

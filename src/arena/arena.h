@@ -44,8 +44,8 @@ class Arena {
 
   // Up to `want` slots of a class, marked cached. At least one, unless the arena is contained or the system refuses.
   std::size_t take_slots(ClassIndex cls, void** out, std::size_t want);
-  // Cached slots of this arena, of any classes, come back: into the transfer stacks while there is room, then into their
-  // spans. The first whose map byte says that it is not cached is returned and left as it is; null if all were.
+  // Cached slots of this arena, of any classes, come back: into the transfer stacks while there is room, then into
+  // their spans. The first whose map byte says that it is not cached is returned and left as it is; null if all were.
   void* give_slots(void* const* slots, std::size_t count);
 
   // A run of whole units, marked live. Without `may_grow`, only from memory that is ready.
@@ -65,6 +65,8 @@ class Arena {
   // Unused address space to the system. The bytes released.
   std::size_t release_reservations();
 
+  // What a purge now could give back, in bytes.
+  std::size_t slack();
   ArenaFigures figures();
   void check_invariants();
 

@@ -103,8 +103,8 @@ void* ThreadCache::take_slow(ClassIndex cls) {
   return slot != nullptr ? slot : take_from_others(cls);
 }
 
-// The lowest slot goes to the program, the others into the magazine so that the lowest is on top. A magazine that was made
-// smaller grows again.
+// The lowest slot goes to the program, the others into the magazine so that the lowest is on top. A magazine that was
+// made smaller grows again.
 void* ThreadCache::refill(ClassIndex cls) {
   constexpr std::size_t kMaxBatch = 64;
   const SizeClass& info = size_class(cls);
@@ -153,7 +153,8 @@ void* ThreadCache::give_slow(void* slot, ClassIndex cls, ArenaId owner) {
   return refused;
 }
 
-// A full magazine keeps the newer half of its slots. When it fills again and again without a refill in between, all slots go, and fewer are kept from now on, so that few spans are held by slots that nobody waits for.
+// A full magazine keeps the newer half of its slots. When it fills again and again without a refill in between, all
+// slots go, and fewer are kept from now on, so that few spans are held by slots that nobody waits for.
 void* ThreadCache::make_room(ClassIndex cls) {
   const std::size_t capacity = store_->capacity[cls.value];
   if (store_->flushes[cls.value] < kFlushesForStock) {

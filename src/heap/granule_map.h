@@ -8,8 +8,8 @@
 //   0xc0 | c   stocked  in a transfer stack of the arena                   flush
 //   0x40 | c   free     in its span                                        return to the span
 //
-// A slot that comes back to the arena must be cached. So when two threads have freed a slot at the same instant, both finding
-// it live, the second of them is refused there.
+// A slot that comes back to the arena must be cached. So when two threads have freed a slot at the same instant, both
+// finding it live, the second of them is refused there.
 #pragma once
 
 #include <cstddef>
@@ -62,17 +62,19 @@ class GranuleMap {
     for (; granule < end; ++granule) set(granule, {});
   }
 
-  // Which of the eight granules from `at`, a multiple of 8, hold `byte`: the highest bit of each such byte of the result.
+  // Which of the eight granules from `at`, a multiple of 8, hold `byte`: the highest bit of each such byte of the
+  // result.
   std::uint64_t matches(std::size_t at, GranuleByte byte) const {
     constexpr std::uint64_t kOnes = 0x0101010101010101;
     constexpr std::uint64_t kLows = 0x7f7f7f7f7f7f7f7f;
     const std::uint64_t differs = __atomic_load_n(word_at(at), __ATOMIC_RELAXED) ^ (kOnes * byte.value);
-    // A byte of `differs` is 0 where the map has `byte`; exactly those get their highest bit set. No carry crosses bytes.
+    // A byte of `differs` is 0 where the map has `byte`; exactly those get their highest bit set. No carry crosses
+    // bytes.
     return ~(((differs & kLows) + kLows) | differs | kLows);
   }
 
-  // Calls `action(granule)` for the granules in [from, end) that hold `byte`, in order, until it returns false. Looks at eight
-  // at a time: the map is readable from the multiple of 8 below `from` to the one above `end`.
+  // Calls `action(granule)` for the granules in [from, end) that hold `byte`, in order, until it returns false. Looks
+  // at eight at a time: the map is readable from the multiple of 8 below `from` to the one above `end`.
   template <typename Action>
   void for_each(std::size_t from, std::size_t end, GranuleByte byte, Action action) const {
     std::size_t at = align_down(from, 8);

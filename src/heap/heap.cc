@@ -191,8 +191,8 @@ std::size_t Heap::trim_top(const TrimRule& rule, os::ReleaseWay way) {
   return committed;
 }
 
-// The pages of the dirty units in a free range; units that share a page with others stay. A refusal by the system leaves
-// them dirty.
+// The pages of the dirty units in a free range; units that share a page with others stay. A refusal by the system
+// leaves them dirty.
 std::size_t Heap::purge_units(std::size_t first, std::size_t end, os::ReleaseWay way) {
   const std::size_t pages = page_granularity() / kUnitSize;
   std::size_t bytes = 0;
@@ -213,13 +213,15 @@ std::size_t Heap::purge_units(std::size_t first, std::size_t end, os::ReleaseWay
   return bytes == 0 ? 0 : bytes + purge_map(first, end, way);
 }
 
-// The map of free units is all zeros, so its pages can go with them. That of runs is one page, and remembers freed runs.
+// The map of free units is all zeros, so its pages can go with them. That of runs is one page, and remembers freed
+// runs.
 std::size_t Heap::purge_map(std::size_t first, std::size_t end, os::ReleaseWay way) {
   if (kind_ == HeapKind::kRuns) return 0;
   const std::uintptr_t map = address_of(this) + kGranuleMapOffset;
   const std::uintptr_t start = align_up(map + ((first * kUnitSize) >> granule_bits(kind_)), os::page_size());
   const std::size_t mapped_end = (end * kUnitSize) >> granule_bits(kind_);
-  const std::uintptr_t stop = align_down(map + (mapped_end < map_committed_ ? mapped_end : map_committed_), os::page_size());
+  const std::uintptr_t stop =
+      align_down(map + (mapped_end < map_committed_ ? mapped_end : map_committed_), os::page_size());
   if (start >= stop || !release_pages(pointer_at(start), stop - start, way)) return 0;
   return stop - start;
 }

@@ -74,6 +74,7 @@ void open_span(Heap& heap, UnitRange range, ClassIndex cls) {
 
 std::size_t take_slots(Heap& heap, UnitIndex first, void** out, std::size_t want) {
   const SpanView view(heap, first);
+  if (want == 0) return 0;
   std::size_t taken = view.span.free == 0 ? 0 : take_free(view, out, want);
   if (taken < want) taken += carve(view, out + taken, want - taken);
   if (!view.span.can_give()) heap.partial_spans(view.span.cls).clear(first.value);
@@ -93,7 +94,7 @@ std::size_t purge_span(Heap& heap, UnitIndex first, os::ReleaseWay way) {
     const bool at_end = granule == view.carved_end();
     if (!at_end && view.map.get(granule) == free) continue;
     const std::uintptr_t start = align_up(heap.address_of_granule(stretch), page);
-    const std::uintptr_t end = at_end ? span_end : align_down(heap.address_of_granule(granule), page);
+    const std::uintptr_t end = align_down(at_end ? span_end : heap.address_of_granule(granule), page);
     if (start < end && release_pages(pointer_at(start), end - start, way)) bytes += end - start;
     stretch = granule + view.granules_per_slot;
   }
@@ -115,7 +116,8 @@ void check_span(const Heap& const_heap, UnitIndex first) {
   auto& heap = const_cast<Heap&>(const_heap);
   const SpanView view(heap, first);
   const SizeClass& info = size_class(view.span.cls);
-  ARENITE_CHECK(view.span.clean <= view.span.free && view.span.free <= view.span.carved && view.span.carved <= info.slots_per_span);
+  ARENITE_CHECK(view.span.clean <= view.span.free && view.span.free <= view.span.carved &&
+                view.span.carved <= info.slots_per_span);
   const std::size_t end = view.first_granule + ((view.span.units * kUnitSize) >> granule_bits(heap.kind()));
   std::size_t free_seen = 0;
   for (std::size_t granule = view.first_granule; granule < end; ++granule) {

@@ -40,8 +40,8 @@ void open_span(Heap& heap, UnitRange range, ClassIndex cls);
 std::size_t take_slots(Heap& heap, UnitIndex span, void** out, std::size_t want);
 // A cached slot comes back. False, and nothing done, if its byte in the map says that it is not cached.
 inline bool give_slot(Heap& heap, UnitIndex span, void* slot);  // in heap.h
-// Give back the whole pages that only free slots and untouched slots lie in, if at least a page's worth of slots has come back
-// since the last time. The number of bytes.
+// Give back the whole pages that only free slots and untouched slots lie in, if at least a page's worth of slots has
+// come back since the last time. The number of bytes.
 std::size_t purge_span(Heap& heap, UnitIndex span, os::ReleaseWay way);
 // Forget an all-free slot span; its units can then be given back.
 UnitRange close_span(Heap& heap, UnitIndex span);

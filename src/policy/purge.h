@@ -1,9 +1,10 @@
-// When free memory that has been written to goes back to the system: by amount, so that the frees themselves see to it and a
-// process that goes idle has given its memory back already. Decisions only; an arena has one, guarded by its lock.
+// When free memory that has been written to goes back to the system: by amount, so that the frees themselves see to it
+// and a process that goes idle has given its memory back already. Decisions only; an arena has one, guarded by its
+// lock.
 //
-// `slack` is the memory that a purge now could give back: dirty free units, and free slots that were live at the last purge. A
-// purge is due when it exceeds a share of what is in use, and a floor. Traffic that takes back within a second what was just purged doubles the bound, up to a limit; each
-// second without that halves it again.
+// `slack` is the memory that a purge now could give back: dirty free units, and free slots that were live at the last
+// purge. A purge is due when it exceeds a share of what is in use, and a floor. Traffic that takes back within a second
+// what was just purged doubles the bound, up to a limit; each second without that halves it again.
 #pragma once
 
 #include <cstddef>

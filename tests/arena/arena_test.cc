@@ -11,6 +11,7 @@
 
 #include "fake/memory.h"
 #include "fake/process.h"
+#include "os/memory.h"
 #include "policy/options.h"
 
 namespace arenite {
@@ -269,6 +270,40 @@ TEST_F(ArenaTest, TheLowestSpanIsUsedFirst) {
   EXPECT_EQ(again, slots[per_span + 1]);
 }
 
+// Heaps that cannot grow, so that the arena has several of a kind: the lowest that can give is always asked first.
+TEST_F(ArenaTest, SeveralHeapsOfAKindAreUsedInOrderOfAddress) {
+  options.set(OptionIndex::reservation, 0);
+  options.set(OptionIndex::top_pad, 0);
+  options.set(OptionIndex::dirty_floor, SIZE_MAX);
+  const ClassIndex cls = class_for(32_KiB);
+  std::vector<void*> slots;
+  std::set<Heap*> heaps;
+  while (heaps.size() < 4) {
+    void* slot = nullptr;
+    ASSERT_EQ(arena_.take_slots(cls, &slot, 1), 1U);
+    slots.push_back(slot);
+    Heap& heap = Heap::of(slot);
+    if (!heaps.insert(&heap).second) continue;
+    fake::place_next(address_of(&heap) + heap.figures().reserved);
+    ASSERT_NE(os::map(64_KiB, 64_KiB), nullptr);
+  }
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 300; ++round) {
+    std::shuffle(slots.begin(), slots.end(), random);
+    const std::size_t back = 1 + random() % 4;
+    ASSERT_EQ(arena_.give_slots(slots.data(), back), nullptr);
+    arena_.settle();
+    arena_.check_invariants();
+    std::set<void*> given(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(back));
+    for (std::size_t index = 0; index < back; ++index) {
+      ASSERT_EQ(arena_.take_slots(cls, &slots[index], 1), 1U);
+      ASSERT_LE(slots[index], *given.begin()) << "lowest first; lower still only where a span was not used up";
+      given.erase(slots[index]);
+    }
+    arena_.check_invariants();
+  }
+}
+
 TEST_F(ArenaTest, EmptySpansGoBackAndTheirMemoryServesOtherClasses) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 100; ++i) user_.take_slots(class_for(16), 64);
@@ -375,6 +410,7 @@ TEST_F(ArenaTest, AContainedArenaGivesAndTakesNothing) {
 }
 
 TEST_F(ArenaTest, TrimGivesBackThePagesOfFreeMemory) {
+  options.set(OptionIndex::dirty_floor, SIZE_MAX);  // the frees themselves give nothing back
   std::mt19937_64 random(1);
   for (int i = 0; i < 50; ++i) user_.take_run(20, 1, true);
   for (int i = 0; i < 30; ++i) user_.give_run(random);
@@ -383,6 +419,77 @@ TEST_F(ArenaTest, TrimGivesBackThePagesOfFreeMemory) {
   arena_.check_invariants();
   user_.check_all();
   EXPECT_LE(arena_.figures().heaps.top, 64_KiB);
+}
+
+// All slots of a class that fill some spans.
+std::vector<void*> take_many(Arena& arena, ClassIndex cls, std::size_t bytes) {
+  std::vector<void*> slots;
+  while (slots.size() * size_class(cls).slot_size < bytes) {
+    void* slot = nullptr;
+    EXPECT_EQ(arena.take_slots(cls, &slot, 1), 1U);
+    std::memset(slot, 7, size_class(cls).slot_size);
+    slots.push_back(slot);
+  }
+  return slots;
+}
+
+TEST_F(ArenaTest, TheFreesThemselvesGiveMemoryBackByAmount) {
+  options.set(OptionIndex::dirty_floor, 1_MiB);
+  options.set(OptionIndex::dirty_percent, 10);
+  options.set(OptionIndex::trim_threshold, SIZE_MAX);
+  for (const std::size_t size : {100U, 300U, 900U}) {
+    const ClassIndex cls = class_for(size);
+    Arena arena({static_cast<std::uint16_t>(size)});  // a new one: what the last has learned would hold it back
+    std::vector<void*> slots = take_many(arena, cls, 16_MiB);
+    const std::size_t before = fake::calls(fake::Call::kPurge);
+    // In an order that empties all spans at about the same time.
+    std::shuffle(slots.begin(), slots.end(), std::mt19937_64(7));
+    for (void* const slot : slots) ASSERT_EQ(arena.give_slots(&slot, 1), nullptr);
+    EXPECT_GT(fake::calls(fake::Call::kPurge), before) << size;
+    EXPECT_LE(arena.slack(), 1_MiB) << size << ": what is dirty still is below the floor";
+    arena.check_invariants();
+  }
+}
+
+TEST_F(ArenaTest, SteadyTrafficGivesNothingBack) {
+  options.set(OptionIndex::dirty_floor, 1_MiB);
+  options.set(OptionIndex::trim_threshold, SIZE_MAX);
+  const ClassIndex cls = class_for(1000);
+  std::vector<void*> slots = take_many(arena_, cls, 8_MiB);
+  const std::size_t calls = fake::calls(fake::Call::kPurge);
+  for (int round = 0; round < 50; ++round) {
+    for (std::size_t index = 0; index < 500; ++index) ASSERT_EQ(arena_.give_slots(&slots[index * 3], 1), nullptr);
+    for (std::size_t index = 0; index < 500; ++index) ASSERT_EQ(arena_.take_slots(cls, &slots[index * 3], 1), 1U);
+  }
+  EXPECT_EQ(fake::calls(fake::Call::kPurge), calls);
+}
+
+TEST_F(ArenaTest, WhatComesAndGoesWithinASecondIsKeptAtLast) {
+  options.set(OptionIndex::dirty_floor, 1_MiB);
+  options.set(OptionIndex::trim_threshold, SIZE_MAX);
+  const ClassIndex cls = class_for(4000);
+  std::size_t last = 0;
+  for (int round = 0; round < 12; ++round) {
+    const std::vector<void*> slots = take_many(arena_, cls, 6_MiB);
+    const std::size_t before = fake::calls(fake::Call::kPurge);
+    for (void* const slot : slots) ASSERT_EQ(arena_.give_slots(&slot, 1), nullptr);
+    last = fake::calls(fake::Call::kPurge) - before;
+    if (round == 0) {
+      EXPECT_GT(last, 0U);
+    }
+  }
+  EXPECT_EQ(last, 0U);
+}
+
+TEST_F(ArenaTest, SettlingEmptiesTheTransferStacks) {
+  const ClassIndex cls = class_for(64);
+  void* slots[10];
+  ASSERT_EQ(arena_.take_slots(cls, slots, 10), 10U);
+  EXPECT_EQ(arena_.give_slots(slots, 10), nullptr);
+  EXPECT_EQ(arena_.figures().cached_slots, 10U);
+  arena_.settle();
+  EXPECT_EQ(arena_.figures().cached_slots, 0U);
+  arena_.check_invariants();
 }
 
 TEST_F(ArenaTest, FreeingAtTheTopTrimsByTheOptions) {

@@ -17,6 +17,7 @@ TEST(TransferStacks, EachClassHoldsItsBatchesAndNoMore) {
   const auto stacks = std::make_unique<TransferStacks>();
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
     EXPECT_EQ(TransferStacks::capacity({cls}), kTransferBatches * size_class({cls}).batch);
+    stacks->pop({cls}, nullptr, 0);
     for (std::size_t index = 0; index < TransferStacks::capacity({cls}); ++index) {
       EXPECT_EQ(stacks->count({cls}), index);
       ASSERT_TRUE(stacks->push({cls}, slot(cls, index)));
@@ -37,6 +38,7 @@ TEST(TransferStacks, EachClassHoldsItsBatchesAndNoMore) {
 TEST(TransferStacks, TheLastPushedComesFirst) {
   const auto stacks = std::make_unique<TransferStacks>();
   const ClassIndex cls{3};
+  stacks->pop(cls, nullptr, 0);
   for (std::size_t index = 0; index < 5; ++index) stacks->push(cls, slot(3, index));
   void* out[3] = {};
   EXPECT_EQ(stacks->pop(cls, out, 2), 2U);
@@ -45,6 +47,22 @@ TEST(TransferStacks, TheLastPushedComesFirst) {
   EXPECT_EQ(out[2], nullptr);
   EXPECT_EQ(stacks->pop(cls, out, 0), 0U);
   EXPECT_EQ(stacks->count(cls), 3U);
+}
+
+TEST(TransferStacks, AClosedStackOpensWhenSomebodyTakes) {
+  const auto stacks = std::make_unique<TransferStacks>();
+  const ClassIndex cls{3};
+  EXPECT_FALSE(stacks->push(cls, slot(3, 0))) << "nobody has taken yet";
+  stacks->pop(cls, nullptr, 0);
+  EXPECT_TRUE(stacks->push(cls, slot(3, 0)));
+  stacks->close(cls);
+  EXPECT_FALSE(stacks->push(cls, slot(3, 1)));
+  EXPECT_EQ(stacks->count(cls), 1U);
+  void* out = nullptr;
+  EXPECT_EQ(stacks->pop(cls, &out, 1), 1U);
+  EXPECT_EQ(out, slot(3, 0));
+  EXPECT_TRUE(stacks->push(cls, slot(3, 1)));
+  EXPECT_FALSE(stacks->push({4}, slot(4, 0))) << "each class for itself";
 }
 
 }  // namespace

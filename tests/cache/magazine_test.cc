@@ -33,16 +33,29 @@ TEST_F(MagazineTest, MagazinesDoNotOverlap) {
   ASSERT_NE(store, nullptr);
   expect_null_below_each(store);
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
+    EXPECT_EQ(store->end_entry({cls}), store->first_entry({cls})) << "not open yet";
+    store->set_capacity({cls}, size_class({cls}).magazine_capacity);
     EXPECT_EQ(store->end_entry({cls}) - store->first_entry({cls}), size_class({cls}).magazine_capacity);
     for (void** entry = store->first_entry({cls}); entry != store->end_entry({cls}); ++entry) {
       ASSERT_EQ(*entry, nullptr) << "another class has written here";
       *entry = store;
     }
-    *store->end_entry({cls}) = pointer_at(kFullMarker);
   }
   expect_null_below_each(store);
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) EXPECT_TRUE(is_full_marker(*store->end_entry({cls})));
   EXPECT_LE(store->end_entry({kClassCount}), store->entries + std::size(store->entries) - 1);
+}
+
+TEST_F(MagazineTest, ThereIsOneMarkerWhereTheCapacityEnds) {
+  MagazineStore* const store = store_pool.take();
+  const ClassIndex cls{5};
+  void** const first = store->first_entry(cls);
+  for (const std::size_t capacity : {254U, 16U, 32U, 1U, 254U}) {
+    store->set_capacity(cls, capacity);
+    for (std::size_t index = 0; index <= 254; ++index) {
+      EXPECT_EQ(is_full_marker(first[index]), index == capacity) << index << " of " << capacity;
+    }
+  }
 }
 
 TEST_F(MagazineTest, StoresAreUsedAgain) {

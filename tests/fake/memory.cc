@@ -24,7 +24,7 @@ struct Range {
   State state;
 };
 
-constexpr const char* kNames[kCalls] = {"reserve",  "reserve_at", "commit", "make_readable",   "purge",
+constexpr const char* kNames[kCalls] = {"reserve",  "reserve_at", "commit", "make_readable",   "purge", "replace",
                                         "decommit", "release",    "map",    "resize_in_place", "move"};
 
 [[noreturn]] void illegal(Call kind, const char* why, const void* address, std::size_t bytes) {
@@ -376,6 +376,15 @@ bool purge(void* address, std::size_t bytes) {
   check_state(Call::kPurge, address, bytes, "not all of it is usable", fake::is_usable_state);
   if (!fake::begin(Call::kPurge, 0, 0)) return false;
   must(madvise(address, bytes, MADV_DONTNEED) == 0, "madvise");
+  return true;
+}
+
+bool replace(void* address, std::size_t bytes) {
+  const Guard guard(world().mutex);
+  check_range(Call::kReplace, address, bytes);
+  check_state(Call::kReplace, address, bytes, "not all of it is usable", fake::is_usable_state);
+  if (!fake::begin(Call::kReplace, 0, 0)) return false;
+  fake::set_fresh(address_of(address), bytes, PROT_READ | PROT_WRITE);
   return true;
 }
 

@@ -15,13 +15,14 @@ enum class Call : std::uint8_t {
   kCommit,
   kMakeReadable,
   kPurge,
+  kReplace,
   kDecommit,
   kRelease,
   kMap,
   kResizeInPlace,
   kMove,
 };
-inline constexpr std::size_t kCalls = 10;
+inline constexpr std::size_t kCalls = 11;
 
 // The page size that os::page_size() tells; a multiple of the kernel's own.
 void set_page_size(std::size_t bytes);

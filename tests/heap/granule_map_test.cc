@@ -7,6 +7,16 @@
 namespace arenite {
 namespace {
 
+// The first that for_each() finds.
+std::size_t find(const GranuleMap& map, std::size_t from, std::size_t end, GranuleByte byte) {
+  std::size_t found = end;
+  map.for_each(from, end, byte, [&](std::size_t granule) {
+    found = granule;
+    return false;
+  });
+  return found;
+}
+
 TEST(GranuleByte, EachValueHasOneState) {
   for (unsigned value = 0; value < 256; ++value) {
     const GranuleByte byte{static_cast<std::uint8_t>(value)};
@@ -50,7 +60,7 @@ TEST_F(GranuleMapTest, FindIsTheFirstOfRandomContents) {
       const std::size_t from = random() % kGranules;
       const std::size_t end = from + random() % (kGranules - from + 1);
       const GranuleByte byte{kValues[random() % 9]};
-      ASSERT_EQ(map_.find(from, end, byte), find_plainly(from, end, byte))
+      ASSERT_EQ(find(map_, from, end, byte), find_plainly(from, end, byte))
           << from << " to " << end << ", byte " << unsigned{byte.value};
     }
   }
@@ -62,11 +72,23 @@ TEST_F(GranuleMapTest, FindSeesEachPlaceAlone) {
     map_.set(place, byte);
     for (std::size_t from = 0; from < 40; ++from) {
       for (std::size_t end = from; end <= 40; ++end) {
-        ASSERT_EQ(map_.find(from, end, byte), find_plainly(from, end, byte)) << place << ": " << from << " to " << end;
+        ASSERT_EQ(find(map_, from, end, byte), find_plainly(from, end, byte)) << place << ": " << from << " to " << end;
       }
     }
     map_.set(place, {});
   }
+}
+
+TEST_F(GranuleMapTest, ForEachVisitsAllInOrder) {
+  const GranuleByte byte = GranuleByte::free({9});
+  for (std::size_t granule = 3; granule < 90; granule += granule % 7 + 1) map_.set(granule, byte);
+  std::size_t next = 5;
+  map_.for_each(5, 80, byte, [&](std::size_t granule) {
+    EXPECT_EQ(granule, find_plainly(next, 80, byte));
+    next = granule + 1;
+    return true;
+  });
+  EXPECT_EQ(find_plainly(next, 80, byte), 80U) << "none is left out";
 }
 
 TEST_F(GranuleMapTest, EraseLeavesTheNeighbours) {
@@ -74,6 +96,10 @@ TEST_F(GranuleMapTest, EraseLeavesTheNeighbours) {
   map_.erase(8, 16);
   for (std::size_t granule = 0; granule < kGranules; ++granule) {
     EXPECT_EQ(map_.get(granule).is_none(), granule >= 8 && granule < 24) << granule;
+  }
+  map_.erase(31, 2);
+  for (std::size_t granule = 24; granule < kGranules; ++granule) {
+    EXPECT_EQ(map_.get(granule).is_none(), granule == 31 || granule == 32) << granule;
   }
   map_.erase(0, 0);
   EXPECT_TRUE(map_.get(0).is_live());

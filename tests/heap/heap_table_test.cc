@@ -23,6 +23,16 @@ TEST(HeapTable, OnlyAddressesOfAnEnteredHeapAreKnown) {
   heap_table[12345] = 0;
 }
 
+TEST(HeapTable, AHeapThatLeavesIsForgotten) {
+  const std::uintptr_t base = std::uintptr_t{12345} << kPlatform.heap_bits;
+  enter_heap(pointer_at(base), {17}, 8);
+  enter_heap(pointer_at(base + kHeapSize), {18}, 4);
+  leave_heap(pointer_at(base));
+  EXPECT_FALSE(lookup_heap(pointer_at(base)).is_heap());
+  EXPECT_EQ(lookup_heap(pointer_at(base + kHeapSize)).arena(), ArenaId{18});
+  leave_heap(pointer_at(base + kHeapSize));
+}
+
 TEST(HeapTable, EveryAddressIsSafe) {
   const std::uintptr_t limit = std::uintptr_t{1} << kPlatform.address_bits;
   for (const std::uintptr_t address : {limit - 1, limit, limit + 1, std::uintptr_t{1} << 63, UINTPTR_MAX}) {

@@ -15,6 +15,8 @@
 namespace arenite {
 namespace {
 
+constexpr os::ReleaseWay kBothWays[] = {os::ReleaseWay::kAdvise, os::ReleaseWay::kReplace};
+
 constexpr ArenaId kOwner{5};
 
 // A heap of runs as its arena uses it, beside a plain model: which units are taken, and what has been written to each.
@@ -29,7 +31,7 @@ class ModelledHeap {
     EXPECT_EQ(taken.range.count.value, count);
     EXPECT_EQ(taken.range.first.value % alignment, 0U);
     enter(taken.range);
-    if (taken.zeroed) expect_zero(taken.range);
+    if ((taken.dirty == 0)) expect_zero(taken.range);
     write(taken.range);
     runs_[taken.range.first.value] = count;
     open(taken.range);
@@ -179,6 +181,22 @@ TEST_F(HeapTest, ANewHeapIsKnownAndEmpty) {
   }
 }
 
+TEST_F(HeapTest, ADestroyedHeapLeavesNothing) {
+  const std::size_t before = fake::mapped_bytes();
+  Heap* const heap = create();
+  ModelledHeap model(heap);
+  ASSERT_TRUE(model.take(4, 1, &kNoPad));
+  model.give(model.runs().begin()->first);
+  fake::fail_all(fake::Call::kRelease);
+  EXPECT_FALSE(heap->destroy());
+  fake::allow_all();
+  EXPECT_TRUE(lookup_heap(heap).is_heap()) << "refused, so it is as it was";
+  model.check();
+  EXPECT_TRUE(heap->destroy());
+  EXPECT_EQ(fake::mapped_bytes(), before);
+  EXPECT_FALSE(lookup_heap(heap).is_heap());
+}
+
 TEST_F(HeapTest, AddressesAndGranulesGoBothWays) {
   Heap* const heap = create(HeapKind::kGranule64);
   const std::uintptr_t address = heap->address_of_unit({1000});
@@ -199,7 +217,7 @@ TEST_F(HeapTest, MemoryComesInOrderOfAddressAndIsUsable) {
   for (std::uint32_t unit = 0; unit < 20; ++unit) {
     const TakenUnits taken = heap->take_units({1}, {1}, &kNoPad);
     EXPECT_EQ(taken.range.first, first + UnitCount{unit});
-    EXPECT_TRUE(taken.zeroed);
+    EXPECT_TRUE((taken.dirty == 0));
     EXPECT_TRUE(fake::is_usable(pointer_at(heap->address_of_unit(taken.range.first)), kUnitSize));
   }
 }
@@ -359,7 +377,7 @@ TEST_F(HeapTest, ASmallReservationGrowsInPlace) {
     void* const in_the_way = os::map(64_KiB, 4_KiB);
     ASSERT_EQ(address_of(in_the_way), end);
   } else {
-    heap->trim_top({.threshold = 0, .pad = 0}, true);
+    heap->trim_top({.threshold = 0, .pad = 0}, os::ReleaseWay::kReplace);
     heap->release_reservation();
     fake::place_next(address_of(heap) + heap->figures().reserved + 256_KiB);
     ASSERT_NE(os::map(64_KiB, 4_KiB), nullptr);
@@ -399,24 +417,24 @@ TEST_F(HeapTest, ReleasedAddressSpaceIsOnlyWhatWasNeverUsed) {
 }
 
 TEST_F(HeapTest, TrimmingGivesBackAllButThePadAndKeepsTheRest) {
-  for (const bool decommit : {false, true}) {
+  for (const os::ReleaseWay way : kBothWays) {
     Heap* const heap = create();
     ModelledHeap model(heap);
     ASSERT_TRUE(model.take(3, 1, &kNoPad));
     ASSERT_TRUE(model.take(100, 1, &kNoPad));
     model.give(model.runs().rbegin()->first);
     const std::size_t top = heap->figures().top;
-    EXPECT_EQ(heap->trim_top({.threshold = top + 1, .pad = 0}, decommit), 0U);
+    EXPECT_EQ(heap->trim_top({.threshold = top + 1, .pad = 0}, way), 0U);
     EXPECT_EQ(heap->figures().top, top);
-    EXPECT_GT(heap->trim_top({.threshold = top, .pad = 256_KiB}, decommit), 1_MiB);
+    EXPECT_GT(heap->trim_top({.threshold = top, .pad = 256_KiB}, way), 1_MiB);
     EXPECT_GE(heap->figures().top, 256_KiB);
     EXPECT_LE(heap->figures().top, 256_KiB + 2 * kUnitSize);
-    EXPECT_EQ(heap->trim_top({.threshold = 0, .pad = SIZE_MAX}, decommit), 0U);
+    EXPECT_EQ(heap->trim_top({.threshold = 0, .pad = SIZE_MAX}, way), 0U);
     model.check();
     model.check_patterns();
     const std::size_t usable = fake::usable_bytes();
     ASSERT_TRUE(model.take(100, 1, &kNoPad)) << "and it comes again, zeroed where it says so";
-    if (decommit) {
+    if (way == os::ReleaseWay::kReplace) {
       EXPECT_GT(fake::usable_bytes(), usable);
     }
     model.check();
@@ -424,13 +442,13 @@ TEST_F(HeapTest, TrimmingGivesBackAllButThePadAndKeepsTheRest) {
 }
 
 TEST_F(HeapTest, WhatTheSystemWillNotTakeBackIsNotCalledZero) {
-  for (const bool decommit : {false, true}) {
+  for (const os::ReleaseWay way : kBothWays) {
     Heap* const heap = create();
     ModelledHeap model(heap);
     ASSERT_TRUE(model.take(100, 1, &kNoPad));
     model.give(model.runs().rbegin()->first);
-    fake::fail_all(decommit ? fake::Call::kDecommit : fake::Call::kPurge);
-    EXPECT_EQ(heap->trim_top({.threshold = 0, .pad = 0}, decommit), 0U);
+    fake::fail_all(way == os::ReleaseWay::kReplace ? fake::Call::kDecommit : fake::Call::kPurge);
+    EXPECT_EQ(heap->trim_top({.threshold = 0, .pad = 0}, way), 0U);
     fake::allow_all();
     model.check();
     ASSERT_TRUE(model.take(100, 1, &kNoPad));
@@ -440,15 +458,16 @@ TEST_F(HeapTest, WhatTheSystemWillNotTakeBackIsNotCalledZero) {
 
 // Pages that the system would not take at one trim are given back at the next.
 TEST_F(HeapTest, WhatTheSystemWillNotTakeBackIsOfferedAgain) {
-  for (const bool decommit : {false, true}) {
+  for (const os::ReleaseWay way : kBothWays) {
     Heap* const heap = create();
     ModelledHeap model(heap);
     ASSERT_TRUE(model.take(100, 1, &kNoPad));
     model.give(model.runs().rbegin()->first);
     fake::fail_call(1);
-    EXPECT_EQ(heap->trim_top({.threshold = 0, .pad = 0}, decommit), 0U);
+    EXPECT_EQ(heap->trim_top({.threshold = 0, .pad = 0}, way), 0U);
     ASSERT_TRUE(fake::refused());
-    EXPECT_GT(heap->trim_top({.threshold = 0, .pad = 0}, decommit), 1_MiB) << (decommit ? "decommit" : "purge");
+    EXPECT_GT(heap->trim_top({.threshold = 0, .pad = 0}, way), 1_MiB)
+        << (way == os::ReleaseWay::kReplace ? "replace" : "advise");
     model.check();
   }
 }
@@ -459,17 +478,17 @@ TEST_F(HeapTest, FreeUnitsInsideArePurgedAndReadAsZero) {
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(model.take(10, 1, &kNoPad));
   const std::uint32_t first = first_unit_of(HeapKind::kRuns).value;
   for (std::uint32_t run = 0; run < 9; run += 2) model.give(first + 10 * run);
-  EXPECT_EQ(heap->purge_free_units(), 50 * kUnitSize);
-  EXPECT_EQ(heap->purge_free_units(), 0U) << "once";
+  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise), 50 * kUnitSize);
+  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise), 0U) << "once";
   model.check();
   model.check_patterns();
   const TakenUnits taken = heap->take_units({10}, {1}, nullptr);
-  EXPECT_TRUE(taken.zeroed);
+  EXPECT_TRUE((taken.dirty == 0));
   fake::fail_all(fake::Call::kPurge);
   heap->give_units(taken.range);
-  EXPECT_EQ(heap->purge_free_units(), 0U);
+  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise), 0U);
   fake::allow_all();
-  EXPECT_EQ(heap->purge_free_units(), 10 * kUnitSize) << "again after a refusal";
+  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise), 10 * kUnitSize) << "again after a refusal";
 }
 
 struct Case {
@@ -522,10 +541,10 @@ void step(Heap* heap, ModelledHeap* model, std::mt19937_64& random, bool fails) 
       }
       break;
     case 9:
-      heap->trim_top({.threshold = random() % 2_MiB, .pad = random() % 1_MiB}, random() % 2 == 0);
+      heap->trim_top({.threshold = random() % 2_MiB, .pad = random() % 1_MiB}, kBothWays[random() % 2]);
       break;
     case 10:
-      heap->purge_free_units();
+      heap->purge_free_units(os::ReleaseWay::kAdvise);
       break;
     default:
       if (random() % 4 == 0) heap->release_reservation();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <set>
 #include <vector>
@@ -132,6 +133,42 @@ TEST_P(SpanTest, RandomTakesAndGivesAgreeWithASet) {
     }
     ASSERT_EQ(heap_->span_at(range_.first).all_free(), taken.empty());
   }
+}
+
+TEST_P(SpanTest, PurgingEmptiesTheFreeSlotsAndKeepsTheOthers) {
+  for (const os::ReleaseWay way : {os::ReleaseWay::kAdvise, os::ReleaseWay::kReplace}) {
+    std::mt19937_64 random(GetParam());
+    std::vector<void*> slots = take(info_.slots_per_span);
+    ASSERT_EQ(slots.size(), info_.slots_per_span);
+    for (void* const slot : slots) std::memset(slot, 7, info_.slot_size);
+    std::vector<void*> kept;
+    for (std::size_t index = 0; index < slots.size(); ++index) {
+      // Long free stretches, so that whole pages are free in every class.
+      const bool keep = index % (slots.size() / 2) == 0;
+      if (keep) {
+        kept.push_back(slots[index]);
+      } else {
+        ASSERT_TRUE(give(slots[index]));
+      }
+    }
+    EXPECT_GT(purge_span(*heap_, range_.first, way), 0U);
+    EXPECT_EQ(purge_span(*heap_, range_.first, way), 0U) << "once";
+    heap_->check_invariants();
+    for (void* const slot : kept) {
+      const auto* const bytes = static_cast<const unsigned char*>(slot);
+      EXPECT_EQ(std::count(bytes, bytes + info_.slot_size, 7), static_cast<std::ptrdiff_t>(info_.slot_size));
+      ASSERT_TRUE(give(slot));
+    }
+  }
+}
+
+TEST_P(SpanTest, PurgedSlotsAreTakenAndWrittenAgain) {
+  std::vector<void*> slots = take(info_.slots_per_span);
+  for (void* const slot : slots) ASSERT_TRUE(give(slot));
+  purge_span(*heap_, range_.first, os::ReleaseWay::kAdvise);
+  heap_->check_invariants();
+  EXPECT_EQ(take(info_.slots_per_span), slots);
+  for (void* const slot : slots) std::memset(slot, 7, info_.slot_size);
 }
 
 INSTANTIATE_TEST_SUITE_P(Classes, SpanTest, ::testing::Values(1, 2, 3, 16, 17, 24, 25, 30, 43, 44));

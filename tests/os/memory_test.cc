@@ -28,6 +28,7 @@ bool reserve_at(void* address, std::size_t bytes);
 bool commit(void* address, std::size_t bytes);
 bool make_readable(void* address, std::size_t bytes);
 bool purge(void* address, std::size_t bytes);
+bool replace(void* address, std::size_t bytes);
 bool decommit(void* address, std::size_t bytes);
 bool release(void* address, std::size_t bytes);
 void* map(std::size_t bytes, std::size_t alignment);
@@ -46,6 +47,7 @@ struct Functions {
   bool (*commit)(void*, std::size_t);
   bool (*make_readable)(void*, std::size_t);
   bool (*purge)(void*, std::size_t);
+  bool (*replace)(void*, std::size_t);
   bool (*decommit)(void*, std::size_t);
   bool (*release)(void*, std::size_t);
   void* (*map)(std::size_t, std::size_t);
@@ -53,11 +55,22 @@ struct Functions {
   bool (*move)(void*, std::size_t, void*, std::size_t);
 };
 
-constexpr Functions kReal{"real",           real_os::page_size,     real_os::reserve,         real_os::reserve_at,
-                          real_os::commit,  real_os::make_readable, real_os::purge,           real_os::decommit,
-                          real_os::release, real_os::map,           real_os::resize_in_place, real_os::move};
-constexpr Functions kFake{"fake",    os::page_size, os::reserve, os::reserve_at, os::commit,          os::make_readable,
-                          os::purge, os::decommit,  os::release, os::map,        os::resize_in_place, os::move};
+constexpr Functions kReal{"real",
+                          real_os::page_size,
+                          real_os::reserve,
+                          real_os::reserve_at,
+                          real_os::commit,
+                          real_os::make_readable,
+                          real_os::purge,
+                          real_os::replace,
+                          real_os::decommit,
+                          real_os::release,
+                          real_os::map,
+                          real_os::resize_in_place,
+                          real_os::move};
+constexpr Functions kFake{"fake",    os::page_size, os::reserve,  os::reserve_at, os::commit, os::make_readable,
+                          os::purge, os::replace,   os::decommit, os::release,    os::map,    os::resize_in_place,
+                          os::move};
 
 char* at(void* base, std::size_t offset) { return static_cast<char*>(base) + offset; }
 
@@ -124,6 +137,17 @@ TEST_P(MemoryTest, PurgedPagesReadAsZeroAndStayUsable) {
   void* const memory = os_.map(4 * page_, page_);
   std::memset(memory, 7, 4 * page_);
   ASSERT_TRUE(os_.purge(at(memory, page_), 2 * page_));
+  EXPECT_TRUE(all_zero(at(memory, page_), 2 * page_));
+  EXPECT_EQ(*at(memory, page_ - 1), 7);
+  EXPECT_EQ(*at(memory, 3 * page_), 7);
+  std::memset(memory, 7, 4 * page_);
+  EXPECT_TRUE(os_.release(memory, 4 * page_));
+}
+
+TEST_P(MemoryTest, ReplacedPagesAreFreshAndUsable) {
+  void* const memory = os_.map(4 * page_, page_);
+  std::memset(memory, 7, 4 * page_);
+  ASSERT_TRUE(os_.replace(at(memory, page_), 2 * page_));
   EXPECT_TRUE(all_zero(at(memory, page_), 2 * page_));
   EXPECT_EQ(*at(memory, page_ - 1), 7);
   EXPECT_EQ(*at(memory, 3 * page_), 7);
