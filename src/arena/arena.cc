@@ -11,6 +11,9 @@ namespace {
 
 GrowthRule growth_rule() { return {.reservation = options.reservation(), .pad = options.top_pad()}; }
 
+// Shorter pieces of free memory are purged only if there is too much of them.
+constexpr std::size_t kWorthACall = 256_KiB;
+
 PurgeRule::Bound purge_bound() { return {.floor = options.dirty_floor(), .percent = options.dirty_percent()}; }
 
 }  // namespace
@@ -155,16 +158,26 @@ void Arena::give_units(Heap& heap, UnitRange range) {
 
 void Arena::purge_if_due() {
   if (ARENITE_LIKELY(!purge_rule_.is_due(purge_bound()))) return;
+  const os::ReleaseWay way = os::release_way();
   purge_rule_.note_purge(os::monotonic_microseconds());
-  purge(os::release_way());
+  purge_slots(way);
+  const Purged first = purge_units(way, kWorthACall);
+  const bool enough = first.left <= options.dirty_floor() / 2;
+  purge_rule_.add_slack(enough ? first.left : purge_units(way, /*least=*/1).left);
 }
 
-std::size_t Arena::purge(os::ReleaseWay way) {
+Purged Arena::purge_units(os::ReleaseWay way, std::size_t least) {
+  Purged purged;
+  for (const ProtectedPtr<Heap>& list : heaps_) {
+    for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) purged += heap->purge_free_units(way, least);
+  }
+  return purged;
+}
+
+std::size_t Arena::purge_slots(os::ReleaseWay way) {
   std::size_t released = 0;
   for (const ProtectedPtr<Heap>& list : heaps_) {
-    for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) {
-      released += heap->purge_free_units(way) + heap->purge_free_slots(way);
-    }
+    for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) released += heap->purge_free_slots(way);
   }
   return released;
 }
@@ -257,7 +270,7 @@ std::size_t Arena::trim(std::size_t pad) {
       released += heap->trim_top({.threshold = 0, .pad = pad}, way);
     }
   }
-  released += purge(way);
+  released += purge_units(way, /*least=*/1).released + purge_slots(way);
   purge_rule_.note_purge(os::monotonic_microseconds());
   return released;
 }

@@ -95,7 +95,8 @@ class Arena {
   bool give_back(Heap& heap, void* slot);
   bool give_to_span(Heap& heap, void* slot);
   void purge_if_due();
-  std::size_t purge(os::ReleaseWay way);
+  Purged purge_units(os::ReleaseWay way, std::size_t least);
+  std::size_t purge_slots(os::ReleaseWay way);
   void flush_transfer_stack(ClassIndex cls);
   void flush_transfer_stacks();
   void count_span(const Heap& heap, UnitIndex first, ArenaFigures* figures) const;

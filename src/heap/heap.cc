@@ -177,7 +177,7 @@ std::size_t Heap::trim_top(const TrimRule& rule, os::ReleaseWay way) {
   if (bytes == 0) return 0;
   const UnitIndex start = grown_ - units_for(bytes);
   if (way == os::ReleaseWay::kAdvise) {
-    const std::size_t purged = purge_units(start.value, grown_.value, way);
+    const std::size_t purged = purge_units(start.value, grown_.value, way, /*least=*/1).released;
     // What the system would not take counts as top still, and is offered again.
     if (dirty_units_.count(start.value, (grown_ - start).value) == 0) grown_ = start;
     return purged;
@@ -193,24 +193,25 @@ std::size_t Heap::trim_top(const TrimRule& rule, os::ReleaseWay way) {
 
 // The pages of the dirty units in a free range; units that share a page with others stay. A refusal by the system
 // leaves them dirty.
-std::size_t Heap::purge_units(std::size_t first, std::size_t end, os::ReleaseWay way) {
+Purged Heap::purge_units(std::size_t first, std::size_t end, os::ReleaseWay way, std::size_t least) {
   const std::size_t pages = page_granularity() / kUnitSize;
-  std::size_t bytes = 0;
+  Purged purged;
   for (std::size_t dirty = dirty_units_.next_set(first); dirty < end;) {
     const std::size_t dirty_end = dirty_units_.next_clear(dirty) < end ? dirty_units_.next_clear(dirty) : end;
     const std::size_t page_first = align_up(dirty, pages);
     const std::size_t page_end = align_down(dirty_end, pages);
-    if (page_first < page_end) {
-      void* const start = pointer_at(address_of_unit({static_cast<std::uint32_t>(page_first)}));
-      const std::size_t length = (page_end - page_first) * kUnitSize;
-      if (release_pages(start, length, way)) {
-        dirty_units_.clear_range(page_first, page_end - page_first);
-        bytes += length;
-      }
+    const std::size_t length = page_first < page_end ? (page_end - page_first) * kUnitSize : 0;
+    void* const start = pointer_at(address_of_unit({static_cast<std::uint32_t>(page_first)}));
+    if (length >= least && release_pages(start, length, way)) {
+      dirty_units_.clear_range(page_first, page_end - page_first);
+      purged.released += length;
+    } else {
+      purged.left += length;
     }
     dirty = dirty_units_.next_set(dirty_end);
   }
-  return bytes == 0 ? 0 : bytes + purge_map(first, end, way);
+  if (purged.released != 0) purged.released += purge_map(first, end, way);
+  return purged;
 }
 
 // The map of free units is all zeros, so its pages can go with them. That of runs is one page, and remembers freed
@@ -226,14 +227,14 @@ std::size_t Heap::purge_map(std::size_t first, std::size_t end, os::ReleaseWay w
   return stop - start;
 }
 
-std::size_t Heap::purge_free_units(os::ReleaseWay way) {
-  std::size_t bytes = purge_units(top_.value, committed_.value, way);
+Purged Heap::purge_free_units(os::ReleaseWay way, std::size_t least) {
+  Purged purged = purge_units(top_.value, committed_.value, way, least);
   for (std::size_t first = free_units_.lowest(); first != Bitmap<kUnitsPerHeap>::kNone;) {
     const std::size_t end = free_units_.next_clear(first);
-    bytes += purge_units(first, end, way);
+    purged += purge_units(first, end, way, least);
     first = free_units_.next_set(end);
   }
-  return bytes;
+  return purged;
 }
 
 std::size_t Heap::purge_free_slots(os::ReleaseWay way) {

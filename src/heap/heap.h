@@ -51,6 +51,17 @@ struct TakenUnits {
   std::uint32_t dirty;  // how many of them are not known to be zero
 };
 
+// Of dirty free units, in bytes: what went back, and what did not.
+struct Purged {
+  std::size_t released = 0;
+  std::size_t left = 0;
+  Purged& operator+=(const Purged& other) {
+    released += other.released;
+    left += other.left;
+    return *this;
+  }
+};
+
 // What a heap holds, in bytes or counts. Sums over heaps are an arena's figures.
 struct HeapFigures {
   std::size_t reserved = 0;
@@ -115,8 +126,8 @@ class Heap {
   std::size_t trimmable_top(const TrimRule& rule) const;
   // Give them back; the number of bytes. By replacement, the commit charge falls as well.
   std::size_t trim_top(const TrimRule& rule, os::ReleaseWay way);
-  // Give back the pages of all dirty free units, below the top and above; the number of bytes.
-  std::size_t purge_free_units(os::ReleaseWay way);
+  // Give back the pages of dirty free units, below the top and above, in pieces of at least `least` bytes.
+  Purged purge_free_units(os::ReleaseWay way, std::size_t least);
   // Give back the whole pages of free slots in partly used spans, where enough has come back since the last time.
   std::size_t purge_free_slots(os::ReleaseWay way);
   // Give back the address space behind the top; the number of bytes. The heap grows again where that is still free.
@@ -161,7 +172,7 @@ class Heap {
   bool commit_to(UnitIndex end);
   void take_from_top(UnitIndex new_top);
   TakenUnits taken(UnitRange range);
-  std::size_t purge_units(std::size_t first, std::size_t end, os::ReleaseWay way);
+  Purged purge_units(std::size_t first, std::size_t end, os::ReleaseWay way, std::size_t least);
   std::size_t purge_map(std::size_t first, std::size_t end, os::ReleaseWay way);
 
   HeapKind kind_;

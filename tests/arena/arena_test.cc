@@ -358,6 +358,24 @@ TEST_F(ArenaTest, ASlotGivenTwiceIsNotHandedOutTwice) {
   }
 }
 
+// The second of two threads that free one slot at the same time marks it cached after the first has brought it home.
+TEST_F(ArenaTest, TheMarkOfASecondFreeDoesNotHandTheSlotOutTwice) {
+  const ClassIndex cls = class_for(100);
+  for (const bool settles : {true, false}) {
+    void* slots[2];
+    ASSERT_EQ(arena_.take_slots(cls, slots, 2), 2U);
+    ASSERT_EQ(arena_.give_slots(slots, 1), nullptr);
+    Heap::of(slots[0]).map().set(Heap::of(slots[0]).granule_of(slots[0]), GranuleByte::cached(cls));
+    arena_.give_slots(slots, 1);
+    if (settles) arena_.settle();
+    void* again[3] = {};
+    const std::size_t taken = arena_.take_slots(cls, again, 3);
+    EXPECT_EQ(std::set<void*>(again, again + taken).size(), taken);
+    EXPECT_EQ(std::count(again, again + taken, slots[1]), 0) << "which is in use";
+    arena_.check_invariants();
+  }
+}
+
 TEST_F(ArenaTest, RunsAreReadyOrTheHeapGrows) {
   EXPECT_FALSE(user_.take_run(1, 1, /*may_grow=*/false)) << "nothing is ready";
   EXPECT_EQ(arena_.figures().heap_count, 0U);

@@ -139,6 +139,7 @@ TEST_F(RegistryTest, AContainedArenaIsNotGivenOut) {
   registry_->check_invariants();
   for (int i = 0; i < 5; ++i) EXPECT_EQ(attach(), sound);
   detach(contained);
+  EXPECT_FALSE(contained->registered.on_free_list);
   EXPECT_EQ(attach(), sound);
   sound->contain();
   EXPECT_EQ(attach(), nullptr) << "the limit is reached, and all are contained";

@@ -478,17 +478,19 @@ TEST_F(HeapTest, FreeUnitsInsideArePurgedAndReadAsZero) {
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(model.take(10, 1, &kNoPad));
   const std::uint32_t first = first_unit_of(HeapKind::kRuns).value;
   for (std::uint32_t run = 0; run < 9; run += 2) model.give(first + 10 * run);
-  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise), 50 * kUnitSize);
-  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise), 0U) << "once";
+  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise, 10 * kUnitSize + 1).released, 0U)
+      << "all pieces are shorter";
+  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise, 10 * kUnitSize).released, 50 * kUnitSize);
+  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise, 1).released, 0U) << "once";
   model.check();
   model.check_patterns();
   const TakenUnits taken = heap->take_units({10}, {1}, nullptr);
   EXPECT_TRUE((taken.dirty == 0));
   fake::fail_all(fake::Call::kPurge);
   heap->give_units(taken.range);
-  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise), 0U);
+  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise, 1).released, 0U);
   fake::allow_all();
-  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise), 10 * kUnitSize) << "again after a refusal";
+  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise, 1).released, 10 * kUnitSize) << "again after a refusal";
 }
 
 struct Case {
@@ -544,7 +546,7 @@ void step(Heap* heap, ModelledHeap* model, std::mt19937_64& random, bool fails) 
       heap->trim_top({.threshold = random() % 2_MiB, .pad = random() % 1_MiB}, kBothWays[random() % 2]);
       break;
     case 10:
-      heap->purge_free_units(os::ReleaseWay::kAdvise);
+      heap->purge_free_units(os::ReleaseWay::kAdvise, 1);
       break;
     default:
       if (random() % 4 == 0) heap->release_reservation();
