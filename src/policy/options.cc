@@ -97,7 +97,7 @@ void Options::set_parameter(int parameter, int value) {
 }
 
 void Options::follow_freed_mapping(std::size_t bytes) {
-  if (!dynamic_thresholds() || bytes <= mmap_threshold() || bytes > kMaxDynamicThreshold) return;
+  if (!dynamic_thresholds() || bytes < mmap_threshold() || bytes > kMaxDynamicThreshold) return;
   // Just above, so that a request of exactly that length is below it.
   relaxed_store(&values_[static_cast<std::size_t>(OptionIndex::mmap_threshold)], bytes + 1);
   relaxed_store(&values_[static_cast<std::size_t>(OptionIndex::trim_threshold)], 2 * bytes);

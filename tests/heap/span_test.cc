@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "fake/memory.h"
 #include "fake/process.h"
 #include "heap/heap.h"
 
@@ -159,6 +160,16 @@ TEST_P(SpanTest, PurgingEmptiesTheFreeSlotsAndKeepsTheOthers) {
       ASSERT_TRUE(give(slot));
     }
   }
+}
+
+TEST_P(SpanTest, WhatTheSystemWillNotTakeBackIsOfferedAgain) {
+  std::vector<void*> slots = take(info_.slots_per_span);
+  for (std::size_t index = 1; index < slots.size(); ++index) ASSERT_TRUE(give(slots[index]));
+  fake::fail_all(fake::Call::kPurge);
+  EXPECT_EQ(purge_span(*heap_, range_.first, os::ReleaseWay::kAdvise), 0U);
+  fake::allow_all();
+  EXPECT_GT(purge_span(*heap_, range_.first, os::ReleaseWay::kAdvise), 0U);
+  heap_->check_invariants();
 }
 
 TEST_P(SpanTest, PurgedSlotsAreTakenAndWrittenAgain) {

@@ -219,17 +219,19 @@ TEST_F(OptionsTest, TooManyWarningsAreCutOff) {
 }
 
 TEST_F(OptionsTest, ThresholdsFollowFreedMappings) {
-  options_.follow_freed_mapping(128_KiB);
+  options_.follow_freed_mapping(128_KiB - 1);
   EXPECT_EQ(options_.mmap_threshold(), 128_KiB);
+  options_.follow_freed_mapping(128_KiB);
+  EXPECT_EQ(options_.mmap_threshold(), 128_KiB + 1) << "the next request of that length is not mapped";
   options_.follow_freed_mapping(1_MiB);
-  EXPECT_EQ(options_.mmap_threshold(), 1_MiB);
+  EXPECT_EQ(options_.mmap_threshold(), 1_MiB + 1);
   EXPECT_EQ(options_.trim_threshold(), 2_MiB);
   options_.follow_freed_mapping(512_KiB);
-  EXPECT_EQ(options_.mmap_threshold(), 1_MiB) << "never down";
+  EXPECT_EQ(options_.mmap_threshold(), 1_MiB + 1) << "never down";
   options_.follow_freed_mapping(32_MiB + 1);
-  EXPECT_EQ(options_.mmap_threshold(), 1_MiB);
+  EXPECT_EQ(options_.mmap_threshold(), 1_MiB + 1);
   options_.follow_freed_mapping(32_MiB);
-  EXPECT_EQ(options_.mmap_threshold(), 32_MiB);
+  EXPECT_EQ(options_.mmap_threshold(), 32_MiB + 1);
   EXPECT_EQ(options_.trim_threshold(), 64_MiB);
   EXPECT_TRUE(options_.dynamic_thresholds());
 }
