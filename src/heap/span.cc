@@ -95,8 +95,10 @@ std::size_t purge_span(Heap& heap, UnitIndex first, os::ReleaseWay way) {
     if (!at_end && view.map.get(granule) == free) continue;
     const std::uintptr_t start = align_up(heap.address_of_granule(stretch), page);
     const std::uintptr_t end = align_down(at_end ? span_end : heap.address_of_granule(granule), page);
-    if (start < end && release_pages(pointer_at(start), end - start, way)) bytes += end - start;
     stretch = granule + view.granules_per_slot;
+    if (start >= end) continue;
+    if (!release_pages(pointer_at(start), end - start, way)) return bytes;  // offered again at the next purge
+    bytes += end - start;
   }
   view.span.clean = view.span.free;
   return bytes;
