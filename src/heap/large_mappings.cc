@@ -1,5 +1,7 @@
 #include "heap/large_mappings.h"
 
+#include <bit>
+
 #include "base/bits.h"
 #include "base/relaxed.h"
 #include "os/memory.h"
@@ -27,24 +29,27 @@ void raise_to(T* peak, T value) {
 
 }  // namespace
 
-LargeMappings::Shard& LargeMappings::shard_of(std::uintptr_t address) { return shards_[hash_of(address) >> 60]; }
+LargeMappings::Shard& LargeMappings::shard_of(const void* pointer) {
+  return shards_[hash_of(address_of(pointer)) >> 60];
+}
 
 std::size_t LargeMappings::Shard::place_of(std::uintptr_t address) const {
   return static_cast<std::size_t>(hash_of(address) >> 20) & (capacity - 1);
 }
 
-LargeMappings::Entry* LargeMappings::Shard::search(std::uintptr_t address, bool set_aside) {
+LargeMappings::Entry* LargeMappings::Shard::find(std::uintptr_t address, State state) {
   if (capacity == 0 || address == 0) return nullptr;
   for (std::size_t at = place_of(address); entries[at].address != 0; at = (at + 1) & (capacity - 1)) {
-    if (entries[at].address == address && (entries[at].bytes == 0) == set_aside) return &entries[at];
+    if (entries[at].address == address && entries[at].state == state) return &entries[at];
   }
   return nullptr;
 }
 
 bool LargeMappings::Shard::make_room() {
-  if (capacity != 0 && (used + 1) * 4 <= capacity * 3) return true;
-  const std::size_t new_capacity = capacity == 0 ? os::page_size() / sizeof(Entry) : capacity * 2;
-  auto* const new_entries = static_cast<Entry*>(os::map(new_capacity * sizeof(Entry), os::page_size()));
+  if (capacity != 0 && (used + promised + 1) * 4 <= capacity * 3) return true;
+  const std::size_t new_capacity = capacity == 0 ? std::bit_floor(os::page_size() / sizeof(Entry)) : capacity * 2;
+  const std::size_t new_bytes = align_up(new_capacity * sizeof(Entry), os::page_size());
+  auto* const new_entries = static_cast<Entry*>(os::map(new_bytes, os::page_size()));
   if (new_entries == nullptr) return false;
   Entry* const old_entries = entries;
   const std::size_t old_capacity = capacity;
@@ -52,19 +57,17 @@ bool LargeMappings::Shard::make_room() {
   capacity = new_capacity;
   used = 0;
   for (std::size_t at = 0; at < old_capacity; ++at) {
-    if (old_entries[at].address != 0) insert(old_entries[at]);
+    if (old_entries[at].address != 0) place(old_entries[at]);
   }
-  if (old_capacity != 0) os::release(old_entries, old_capacity * sizeof(Entry));
+  if (old_capacity != 0) os::release(old_entries, align_up(old_capacity * sizeof(Entry), os::page_size()));
   return true;
 }
 
-bool LargeMappings::Shard::insert(Entry entry) {
-  if (!make_room()) return false;
+void LargeMappings::Shard::place(Entry entry) {
   std::size_t at = place_of(entry.address);
   while (entries[at].address != 0) at = (at + 1) & (capacity - 1);
   entries[at] = entry;
   ++used;
-  return true;
 }
 
 // Closes the gap, so that no search ends before an entry that stands behind it.
@@ -93,11 +96,11 @@ void* LargeMappings::take(std::size_t bytes, std::size_t alignment) {
   if (length == 0) return nullptr;
   void* const pointer = os::map(length, alignment > os::page_size() ? alignment : os::page_size());
   if (pointer == nullptr) return nullptr;
-  Shard& shard = shard_of(address_of(pointer));
+  Shard& shard = shard_of(pointer);
   bool entered = false;
   {
     const os::LockGuard guard(shard.lock);
-    entered = shard.insert({.address = address_of(pointer), .bytes = length});
+    entered = shard.insert({.address = address_of(pointer), .bytes = length, .state = State::kLive});
   }
   if (!entered) {
     os::release(pointer, length);
@@ -108,53 +111,67 @@ void* LargeMappings::take(std::size_t bytes, std::size_t alignment) {
 }
 
 std::size_t LargeMappings::find(const void* pointer) {
-  Shard& shard = shard_of(address_of(pointer));
+  Shard& shard = shard_of(pointer);
   const os::LockGuard guard(shard.lock);
-  const Entry* const entry = shard.find(address_of(pointer));
+  const Entry* const entry = shard.find(address_of(pointer), State::kLive);
   return entry == nullptr ? 0 : entry->bytes;
 }
 
 std::size_t LargeMappings::give(void* pointer) {
   std::size_t bytes = 0;
   {
-    Shard& shard = shard_of(address_of(pointer));
+    Shard& shard = shard_of(pointer);
     const os::LockGuard guard(shard.lock);
-    Entry* const entry = shard.find(address_of(pointer));
+    Entry* const entry = shard.find(address_of(pointer), State::kLive);
     if (entry == nullptr) return 0;
     bytes = entry->bytes;
-    shard.erase(entry);
+    entry->state = State::kLeaving;
   }
-  // Out of the registry first: once unmapped, the address may be given to another thread.
   count_change(-1, -static_cast<std::ptrdiff_t>(bytes));
-  if (os::release(pointer, bytes)) {
-    release_stranded();
-  } else {
-    os::purge(pointer, bytes);
-    const os::LockGuard guard(stranded_.lock);
-    stranded_.insert({.address = address_of(pointer), .bytes = bytes});
-  }
+  const bool left = os::release(pointer, bytes);
+  if (!left) os::purge(pointer, bytes);
+  leave(pointer, left);
+  if (left) release_stranded();
   return bytes;
 }
 
+// What was leaving has left, or is stranded.
+void LargeMappings::leave(const void* pointer, bool left) {
+  Shard& shard = shard_of(pointer);
+  const os::LockGuard guard(shard.lock);
+  Entry* const entry = shard.find(address_of(pointer), State::kLeaving);
+  if (left) {
+    shard.erase(entry);
+  } else {
+    entry->state = State::kStranded;
+    __atomic_add_fetch(&stranded_, 1, __ATOMIC_RELAXED);
+  }
+}
+
+// One of them is tried.
 void LargeMappings::release_stranded() {
-  if (relaxed_load(&stranded_.used) == 0) return;
-  const os::LockGuard guard(stranded_.lock);
-  for (std::size_t at = 0; at < stranded_.capacity; ++at) {
-    Entry& entry = stranded_.entries[at];
-    if (entry.address == 0) continue;
-    if (os::release(pointer_at(entry.address), entry.bytes)) stranded_.erase(&entry);
-    return;
+  if (ARENITE_LIKELY(relaxed_load(&stranded_) == 0)) return;
+  for (Shard& shard : shards_) {
+    const os::LockGuard guard(shard.lock);
+    for (std::size_t at = 0; at < shard.capacity; ++at) {
+      Entry& entry = shard.entries[at];
+      if (entry.address == 0 || entry.state != State::kStranded) continue;
+      if (!os::release(pointer_at(entry.address), entry.bytes)) return;
+      shard.erase(&entry);
+      __atomic_sub_fetch(&stranded_, 1, __ATOMIC_RELAXED);
+      return;
+    }
   }
 }
 
 void* LargeMappings::resize(void* pointer, std::size_t bytes) {
   const std::size_t length = page_round(bytes == 0 ? 1 : bytes);
   if (length == 0) return nullptr;
-  Shard& shard = shard_of(address_of(pointer));
+  Shard& shard = shard_of(pointer);
   std::size_t old_length = 0;
   {
     const os::LockGuard guard(shard.lock);
-    Entry* const entry = shard.find(address_of(pointer));
+    Entry* const entry = shard.find(address_of(pointer), State::kLive);
     if (entry == nullptr) return nullptr;
     old_length = entry->bytes;
     if (old_length == length) return pointer;
@@ -163,50 +180,65 @@ void* LargeMappings::resize(void* pointer, std::size_t bytes) {
       count_change(0, static_cast<std::ptrdiff_t>(length) - static_cast<std::ptrdiff_t>(old_length));
       return pointer;
     }
-    if (length < old_length) return nullptr;
-    entry->bytes = 0;
   }
-  void* const moved = move(pointer, old_length, length);
-  end_move(pointer, moved != nullptr, old_length);
+  return length < old_length ? nullptr : move(pointer, old_length, length);
+}
+
+// The new address is the system's choice, and what has moved cannot be moved back: so there is room for it in every
+// shard before it moves.
+void* LargeMappings::move(void* pointer, std::size_t old_length, std::size_t length) {
+  if (!promise_room()) return nullptr;
+  void* const moved =
+      set_state(pointer, State::kLive, State::kLeaving) ? os::move(pointer, old_length, length) : nullptr;
+  if (moved == nullptr) {
+    set_state(pointer, State::kLeaving, State::kLive);
+    end_promise(nullptr);
+    return nullptr;
+  }
+  leave(pointer, /*left=*/true);
+  const Entry entry{.address = address_of(moved), .bytes = length, .state = State::kLive};
+  end_promise(&entry);
+  count_change(0, static_cast<std::ptrdiff_t>(length) - static_cast<std::ptrdiff_t>(old_length));
   return moved;
 }
 
-// The new place is reserved and entered before the pages move, so that every failure can be undone. The old entry is
-// set aside meanwhile, not erased: putting it back then needs no room. Once the pages have moved, another thread may
-// get the old address and enter it a second time.
-void* LargeMappings::move(void* pointer, std::size_t old_length, std::size_t length) {
-  void* const target = os::reserve(length, os::page_size());
-  if (target == nullptr) return nullptr;
-  Shard& new_shard = shard_of(address_of(target));
-  bool entered = false;
-  {
-    const os::LockGuard guard(new_shard.lock);
-    entered = new_shard.insert({.address = address_of(target), .bytes = length});
-  }
-  if (!entered || !os::move(pointer, old_length, target, length)) {
-    if (entered) forget(target);
-    os::release(target, length);
-    return nullptr;
-  }
-  count_change(0, static_cast<std::ptrdiff_t>(length) - static_cast<std::ptrdiff_t>(old_length));
-  return target;
+// False if there is no entry of that state, which only misuse can bring about.
+bool LargeMappings::set_state(const void* pointer, State from, State to) {
+  Shard& shard = shard_of(pointer);
+  const os::LockGuard guard(shard.lock);
+  Entry* const entry = shard.find(address_of(pointer), from);
+  if (entry == nullptr) return false;
+  entry->state = to;
+  return true;
 }
 
-void LargeMappings::end_move(const void* pointer, bool moved, std::size_t old_length) {
-  Shard& shard = shard_of(address_of(pointer));
-  const os::LockGuard guard(shard.lock);
-  Entry* const entry = shard.find_set_aside(address_of(pointer));
-  if (moved) {
-    shard.erase(entry);
-  } else {
-    entry->bytes = old_length;
+// Room for one entry more in each shard; false, and none, if one of them cannot have it.
+bool LargeMappings::promise_room() {
+  for (std::size_t index = 0; index < kShards; ++index) {
+    Shard& shard = shards_[index];
+    bool promised = false;
+    {
+      const os::LockGuard guard(shard.lock);
+      promised = shard.make_room();
+      if (promised) ++shard.promised;
+    }
+    if (promised) continue;
+    while (index-- > 0) {
+      const os::LockGuard guard(shards_[index].lock);
+      --shards_[index].promised;
+    }
+    return false;
   }
+  return true;
 }
 
-void LargeMappings::forget(const void* pointer) {
-  Shard& shard = shard_of(address_of(pointer));
-  const os::LockGuard guard(shard.lock);
-  shard.erase(shard.find(address_of(pointer)));
+// The promises end; `entry`, if there is one, takes up the one of its shard.
+void LargeMappings::end_promise(const Entry* entry) {
+  for (Shard& shard : shards_) {
+    const os::LockGuard guard(shard.lock);
+    --shard.promised;
+    if (entry != nullptr && &shard == &shard_of(pointer_at(entry->address))) shard.place(*entry);
+  }
 }
 
 LargeFigures LargeMappings::figures() const {

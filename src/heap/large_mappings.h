@@ -2,6 +2,13 @@
 // that make, resize and end them. Answers "is this the start of a large mapping" in constant time, for any value.
 //
 // Sixteen shards by address, each an open-addressed table under a lock of its own.
+//
+// An entry is       from ... to
+//   kLive           take, until give; the only ones that find() sees
+//   kLeaving        the mapping is being unmapped or moved away. Once the system has done so, another thread may get
+//   the
+//                   same address and enter it a second time, as kLive
+//   kStranded       the system has refused to unmap it; tried again at later gives
 #pragma once
 
 #include <cstddef>
@@ -37,44 +44,48 @@ class LargeMappings {
   template <typename Action>
   void for_each_lock(Action action) {
     for (Shard& shard : shards_) action(shard.lock);
-    action(stranded_.lock);
   }
 
  private:
+  enum class State : std::uint8_t { kLive, kLeaving, kStranded };
+
   struct Entry {
     std::uintptr_t address = 0;  // 0: empty
-    std::size_t bytes = 0;       // 0: set aside while the mapping moves away; find() passes over it
+    std::size_t bytes = 0;
+    State state = State::kLive;
   };
 
-  //   L1  used * 4 <= capacity * 3          L2  an entry stands at or behind its hash place, with no empty entry
-  //   between
+  //   L1  (used + promised) * 4 <= capacity * 3
+  //   L2  an entry stands at or behind its hash place, with no empty entry between
   struct Shard {
     os::Lock lock{os::LockRank::kMappings};
     Entry* entries = nullptr;
     std::size_t capacity = 0;  // a power of two, or 0
     std::size_t used = 0;
+    std::size_t promised = 0;  // room that somebody will use for sure
 
-    Entry* find(std::uintptr_t address) { return search(address, /*set_aside=*/false); }
-    Entry* find_set_aside(std::uintptr_t address) { return search(address, /*set_aside=*/true); }
-    Entry* search(std::uintptr_t address, bool set_aside);
-    bool insert(Entry entry);
+    Entry* find(std::uintptr_t address, State state);
+    bool insert(Entry entry) { return make_room() && (place(entry), true); }
     void erase(Entry* entry);
     bool make_room();
+    void place(Entry entry);
     std::size_t place_of(std::uintptr_t address) const;
   };
 
   static constexpr std::size_t kShards = 16;
 
-  Shard& shard_of(std::uintptr_t address);
+  Shard& shard_of(const void* pointer);
   void* move(void* pointer, std::size_t old_length, std::size_t length);
-  void forget(const void* pointer);
-  void end_move(const void* pointer, bool moved, std::size_t old_length);
+  bool promise_room();
+  void end_promise(const Entry* entry);
+  bool set_state(const void* pointer, State from, State to);
+  void leave(const void* pointer, bool left);
   void release_stranded();
   void count_change(std::ptrdiff_t count, std::ptrdiff_t bytes);
 
   Shard shards_[kShards];
-  Shard stranded_;        // given back by the program, but the system refused to unmap them: tried again at later gives
-  LargeFigures figures_;  // relaxed atomics
+  std::size_t stranded_ = 0;  // entries in that state; relaxed
+  LargeFigures figures_;      // relaxed
 };
 
 extern LargeMappings large_mappings;

@@ -104,9 +104,10 @@ bool resize_in_place(void* address, std::size_t old_bytes, std::size_t new_bytes
       system_call(SYS_mremap, as_argument(address), as_argument(old_bytes), as_argument(new_bytes), /*flags=*/0));
 }
 
-bool move(void* address, std::size_t old_bytes, void* target, std::size_t new_bytes) {
-  return succeeded(system_call(SYS_mremap, as_argument(address), as_argument(old_bytes), as_argument(new_bytes),
-                               MREMAP_MAYMOVE | MREMAP_FIXED, as_argument(target)));
+void* move(void* address, std::size_t old_bytes, std::size_t new_bytes) {
+  const long result =
+      system_call(SYS_mremap, as_argument(address), as_argument(old_bytes), as_argument(new_bytes), MREMAP_MAYMOVE);
+  return failed(result) ? nullptr : pointer_at(static_cast<std::uintptr_t>(result));
 }
 
 }  // namespace arenite::os

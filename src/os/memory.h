@@ -32,7 +32,7 @@ bool release(void* address, std::size_t bytes);
 void* map(std::size_t bytes, std::size_t alignment);
 // Make a mapping longer or shorter where it stands.
 bool resize_in_place(void* address, std::size_t old_bytes, std::size_t new_bytes);
-// Move the pages of a mapping over a reserved range of `new_bytes`; the old range is then unmapped.
-bool move(void* address, std::size_t old_bytes, void* target, std::size_t new_bytes);
+// The same where the system finds room; the old range is then unmapped. Null, and nothing changed, on failure.
+void* move(void* address, std::size_t old_bytes, std::size_t new_bytes);
 
 }  // namespace arenite::os

@@ -13,23 +13,26 @@ constexpr std::uint64_t kValidMicroseconds = 1'000'000;
 
 // Relaxed: threads that read the setting at the same time find the same.
 std::uint64_t read_at = 0;  // 0: never
-ReleaseWay cached_way = ReleaseWay::kAdvise;
+bool cached_strict = false;
+
+ReleaseWay way_if(bool strict) { return strict ? ReleaseWay::kReplace : ReleaseWay::kAdvise; }
 
 }  // namespace
 
 ReleaseWay release_way_for(std::string_view setting, bool privileged) {
-  return privileged || setting.starts_with('2') ? ReleaseWay::kReplace : ReleaseWay::kAdvise;
+  return way_if(privileged || setting.starts_with('2'));
 }
 
 ReleaseWay release_way() {
   const std::uint64_t now = monotonic_microseconds();
   const std::uint64_t last = relaxed_load(&read_at);
-  if (last != 0 && now - last < kValidMicroseconds) return relaxed_load(&cached_way);
+  if (last != 0 && now - last < kValidMicroseconds) return way_if(relaxed_load(&cached_strict));
   char buffer[16];
   const std::string_view setting = read_file("/proc/sys/vm/overcommit_memory", buffer, sizeof buffer);
-  relaxed_store(&cached_way, release_way_for(setting, process_start().privileged));
+  const ReleaseWay way = release_way_for(setting, process_start().privileged);
+  relaxed_store(&cached_strict, way == ReleaseWay::kReplace);
   relaxed_store(&read_at, now);
-  return relaxed_load(&cached_way);
+  return way;
 }
 
 }  // namespace arenite::os

@@ -427,21 +427,19 @@ bool resize_in_place(void* address, std::size_t old_bytes, std::size_t new_bytes
   return true;
 }
 
-bool move(void* address, std::size_t old_bytes, void* target, std::size_t new_bytes) {
+void* move(void* address, std::size_t old_bytes, std::size_t new_bytes) {
+  {
+    const Guard guard(world().mutex);
+    check_range(Call::kMove, address, old_bytes);
+    check_state(Call::kMove, address, old_bytes, "not all of it is usable", fake::is_usable_state);
+  }
+  void* const target = fake::place_and_enter(Call::kMove, new_bytes, world().page, State::kUsable);
+  if (target == nullptr) return nullptr;
   const Guard guard(world().mutex);
-  check_range(Call::kMove, address, old_bytes);
-  check_range(Call::kMove, target, new_bytes);
-  check_state(Call::kMove, address, old_bytes, "not all of it is usable", fake::is_usable_state);
-  check_state(Call::kMove, target, new_bytes, "not all of the target is reserved",
-              [](State state) { return state == State::kReserved; });
-  if (!fake::begin(Call::kMove, 0, new_bytes > old_bytes ? new_bytes - old_bytes : 0)) return false;
-  const std::size_t kept = old_bytes < new_bytes ? old_bytes : new_bytes;
-  fake::set_fresh(address_of(target), new_bytes, PROT_READ | PROT_WRITE);
-  std::memcpy(target, address, kept);
+  std::memcpy(target, address, old_bytes < new_bytes ? old_bytes : new_bytes);
   fake::set_fresh(address_of(address), old_bytes, PROT_NONE);
   world().books.erase(address_of(address), address_of(address) + old_bytes);
-  world().books.set(address_of(target), address_of(target) + new_bytes, State::kUsable);
-  return true;
+  return target;
 }
 
 }  // namespace arenite::os

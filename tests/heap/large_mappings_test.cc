@@ -183,7 +183,8 @@ TEST_P(LargeMappingsTest, ARefusalAtAnyCallLeavesNothingHalfDone) {
       const bool refused = fake::refused();
       fake::allow_all();
       EXPECT_TRUE(done || refused);
-      EXPECT_LE(fake::mapped_bytes(), before + (done ? 6 * page_ : page_)) << "one page for a table";
+      const std::size_t tables = growing ? 16 : 1;  // a block that may move has room in every shard
+      EXPECT_LE(fake::mapped_bytes(), before + (done ? 5 + tables : tables) * page_);
       for (const auto& [address, length] : model.blocks()) ASSERT_EQ(model.mappings().find(address), length);
       while (!model.blocks().empty()) model.give(model.blocks().begin()->first);
       if (!refused) break;

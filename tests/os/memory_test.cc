@@ -33,7 +33,7 @@ bool decommit(void* address, std::size_t bytes);
 bool release(void* address, std::size_t bytes);
 void* map(std::size_t bytes, std::size_t alignment);
 bool resize_in_place(void* address, std::size_t old_bytes, std::size_t new_bytes);
-bool move(void* address, std::size_t old_bytes, void* target, std::size_t new_bytes);
+void* move(void* address, std::size_t old_bytes, std::size_t new_bytes);
 }  // namespace arenite::os
 
 namespace arenite {
@@ -52,7 +52,7 @@ struct Functions {
   bool (*release)(void*, std::size_t);
   void* (*map)(std::size_t, std::size_t);
   bool (*resize_in_place)(void*, std::size_t, std::size_t);
-  bool (*move)(void*, std::size_t, void*, std::size_t);
+  void* (*move)(void*, std::size_t, std::size_t);
 };
 
 constexpr Functions kReal{"real",
@@ -190,13 +190,17 @@ TEST_P(MemoryTest, ResizingInPlaceKeepsTheContent) {
 TEST_P(MemoryTest, MovingTakesThePagesAlong) {
   void* const memory = os_.map(4 * page_, page_);
   std::memset(memory, 7, 4 * page_);
-  void* const target = os_.reserve(8 * page_, page_);
-  ASSERT_TRUE(os_.move(memory, 4 * page_, target, 8 * page_));
+  void* const behind = at(memory, 4 * page_);
+  const bool blocked = os_.reserve_at(behind, page_);
+  void* const target = os_.move(memory, 4 * page_, 8 * page_);
+  ASSERT_NE(target, nullptr);
+  EXPECT_NE(target, memory) << "something is in the way";
   EXPECT_EQ(*at(target, 4 * page_ - 1), 7);
   EXPECT_TRUE(all_zero(at(target, 4 * page_), 4 * page_));
   std::memset(target, 7, 8 * page_);
   ASSERT_TRUE(os_.reserve_at(memory, 4 * page_)) << "the old range is unmapped";
   EXPECT_TRUE(os_.release(memory, 4 * page_));
+  EXPECT_TRUE(!blocked || os_.release(behind, page_));
   EXPECT_TRUE(os_.release(target, 8 * page_));
 }
 
