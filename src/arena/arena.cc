@@ -14,9 +14,22 @@ GrowthRule growth_rule() { return {.reservation = options.reservation(), .pad = 
 // Shorter pieces of free memory are purged only if there is too much of them.
 constexpr std::size_t kWorthACall = 256_KiB;
 
-PurgeRule::Bound purge_bound() { return {.floor = options.dirty_floor(), .percent = options.dirty_percent()}; }
+// How many arenas share the floor of dirty memory. Relaxed: a count.
+std::size_t arenas_made = 0;
+
+// An arena's share, but not so little that small heaps make calls all the time.
+std::size_t floor_share() {
+  constexpr std::size_t kLeastShare = 128_KiB;
+  const std::size_t arenas = relaxed_load(&arenas_made);
+  const std::size_t share = options.dirty_floor() / (arenas == 0 ? 1 : arenas);
+  return share > kLeastShare || share == options.dirty_floor() ? share : kLeastShare;
+}
+
+PurgeRule::Bound purge_bound() { return {.floor = floor_share(), .percent = options.dirty_percent()}; }
 
 }  // namespace
+
+Arena::Arena(ArenaId id) : id_(id) { __atomic_add_fetch(&arenas_made, 1, __ATOMIC_RELAXED); }
 
 std::size_t Arena::take_slots(ClassIndex cls, void** out, std::size_t want) {
   const os::LockGuard guard(lock_);
@@ -162,7 +175,7 @@ void Arena::purge_if_due() {
   purge_rule_.note_purge(os::monotonic_microseconds());
   purge_slots(way);
   const Purged first = purge_units(way, kWorthACall);
-  const bool enough = first.left <= options.dirty_floor() / 2;
+  const bool enough = first.left <= floor_share() / 2;
   purge_rule_.add_slack(enough ? first.left : purge_units(way, /*least=*/1).left);
 }
 

@@ -33,7 +33,7 @@ struct ArenaFigures {
 
 class Arena {
  public:
-  explicit Arena(ArenaId id) : id_(id) {}
+  explicit Arena(ArenaId id);
 
   ArenaId id() const { return id_; }
   os::Lock& lock() { return lock_; }

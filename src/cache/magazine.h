@@ -57,7 +57,7 @@ struct MagazineStore {
 
 static_assert(sizeof(MagazineStore) <= 64_KiB);
 
-// Stores of ended threads, for the next threads.
+// Stores of ended threads, for the next threads; a few, the others are unmapped.
 class StorePool {
  public:
   constexpr StorePool() = default;
@@ -70,7 +70,10 @@ class StorePool {
   os::Lock& lock() { return lock_; }
 
  private:
+  static constexpr std::size_t kMostKept = 16;
+
   os::Lock lock_{os::LockRank::kRegistry};
+  std::size_t kept_ = 0;
   ProtectedPtr<MagazineStore> free_;
 };
 
