@@ -26,8 +26,8 @@ void pause_briefly() {
 #endif
 }
 
-void sleep_on(const std::uint32_t* word, std::uint32_t value, const timespec* timeout) {
-  system_call(SYS_futex, as_argument(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value), as_argument(timeout));
+void sleep_on(const std::uint32_t* word, std::uint32_t value) {
+  system_call(SYS_futex, as_argument(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value), /*timeout=*/0);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ void Lock::acquire_slow() {
         !__atomic_compare_exchange_n(&word_, &seen, seen | kWaiters, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       continue;
     }
-    sleep_on(&word_, seen | kWaiters, nullptr);
+    sleep_on(&word_, seen | kWaiters);
   }
 }
 
@@ -80,8 +80,9 @@ void Lock::before_fork(std::uint32_t microseconds) {
   const std::uint64_t deadline = monotonic_microseconds() + microseconds;
   while (!try_acquire()) {
     if (monotonic_microseconds() >= deadline) return;
+    // Not on the word: a wake-up that is meant for a waiter must not end here.
     const timespec brief{.tv_sec = 0, .tv_nsec = 50'000};
-    sleep_on(&word_, __atomic_load_n(&word_, __ATOMIC_RELAXED), &brief);
+    system_call(SYS_nanosleep, as_argument(&brief), 0);
   }
   held_for_fork_ = true;
 }

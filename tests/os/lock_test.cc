@@ -255,5 +255,30 @@ TEST(LockFork, WaitersAtTheForkDoNotExistInTheChild) {
   waiter.join();
 }
 
+// Threads that wait while another takes the lock for fork again and again: each wake-up reaches one of them.
+TEST(Lock, NoWaiterIsForgottenWhereForkTakesPart) {
+  Lock lock(LockRank::kArena);
+  std::atomic<bool> stop{false};
+  std::atomic<int> rounds{0};
+  const auto hold_briefly = [&] {
+    while (!stop) {
+      lock.acquire();
+      for (int spin = 0; spin < 2000; ++spin) std::atomic_signal_fence(std::memory_order_seq_cst);
+      lock.release();
+      ++rounds;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(hold_briefly);
+  for (int i = 0; i < 2000; ++i) {
+    lock.before_fork(1'000'000);
+    lock.after_fork_in_parent();
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(rounds, 0);
+  EXPECT_FALSE(lock.held_by_me());
+}
+
 }  // namespace
 }  // namespace arenite::os
