@@ -41,7 +41,7 @@ def rows():
 
 
 def shown(text):
-    return text.replace("_KiB", " KiB").replace("kHeapSize", "64 MiB").replace("kMaxArenas", "1022").replace(
+    return text.replace("_KiB", " KiB").replace("_MiB", " MiB").replace("kHeapSize", "64 MiB").replace("kMaxArenas", "1022").replace(
         "SIZE_MAX", "2⁶⁴ - 1").replace("INT_MAX", "2³¹ - 1")
 
 

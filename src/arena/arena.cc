@@ -14,9 +14,6 @@ GrowthRule growth_rule() { return {.reservation = options.reservation(), .pad = 
 // Shorter pieces of free memory are purged only if there is too much of them.
 constexpr std::size_t kWorthACall = 256_KiB;
 
-// How many arenas share the floor of dirty memory. Relaxed: a count.
-std::size_t arenas_made = 0;
-
 // An arena's share, but not so little that small heaps make calls all the time.
 std::size_t floor_share() {
   constexpr std::size_t kLeastShare = 128_KiB;
@@ -28,6 +25,8 @@ std::size_t floor_share() {
 PurgeRule::Bound purge_bound() { return {.floor = floor_share(), .percent = options.dirty_percent()}; }
 
 }  // namespace
+
+constinit std::size_t arenas_made = 0;
 
 Arena::Arena(ArenaId id) : id_(id) { __atomic_add_fetch(&arenas_made, 1, __ATOMIC_RELAXED); }
 
@@ -135,7 +134,9 @@ Arena::UnitsOf Arena::take_units(HeapKind kind, UnitCount count, UnitCount align
     for (Heap* heap = first_heap(kind); heap != nullptr; heap = heap->next()) {
       const TakenUnits units = heap->take_units(count, alignment, growing ? &growth : nullptr);
       purge_rule_.remove_slack(units.dirty * kUnitSize);
-      if (units.range.count.value != 0) return {.heap = heap, .units = units};
+      if (units.range.count.value == 0) continue;
+      if (growing) note_growth();
+      return {.heap = heap, .units = units};
     }
   }
   // An aligned run may need to skip units behind the start of the heap.
@@ -146,6 +147,7 @@ Arena::UnitsOf Arena::take_units(HeapKind kind, UnitCount count, UnitCount align
   const TakenUnits units = heap->take_units(count, alignment, &growth);
   if (units.range.count.value == 0 && heap->destroy()) return {};
   list_heap(heap);
+  note_growth();
   return {.heap = units.range.count.value == 0 ? nullptr : heap, .units = units};
 }
 
@@ -166,12 +168,12 @@ void Arena::give_units(Heap& heap, UnitRange range) {
   heap.give_units(range);
   purge_rule_.add_slack(range.count.value * kUnitSize);
   const TrimRule rule{.threshold = options.trim_threshold(), .pad = options.top_pad()};
-  if (heap.trimmable_top(rule) != 0) purge_rule_.remove_slack(heap.trim_top(rule, os::release_way()));
+  if (heap.trimmable_top(rule) != 0) purge_rule_.remove_slack(heap.trim_top(rule, os::purge_way()));
 }
 
 void Arena::purge_if_due() {
   if (ARENITE_LIKELY(!purge_rule_.is_due(purge_bound()))) return;
-  const os::ReleaseWay way = os::release_way();
+  const os::PurgeWay way = os::purge_way();
   purge_rule_.note_purge(os::monotonic_microseconds());
   purge_slots(way);
   const Purged first = purge_units(way, kWorthACall);
@@ -179,20 +181,23 @@ void Arena::purge_if_due() {
   purge_rule_.add_slack(enough ? first.left : purge_units(way, /*least=*/1).left);
 }
 
-Purged Arena::purge_units(os::ReleaseWay way, std::size_t least) {
+Purged Arena::purge_units(os::PurgeWay way, std::size_t least) {
   Purged purged;
-  for (const ProtectedPtr<Heap>& list : heaps_) {
-    for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) purged += heap->purge_free_units(way, least);
-  }
+  for_each_heap([&](Heap& heap) { purged += heap.purge_free_units(way, least); });
   return purged;
 }
 
-std::size_t Arena::purge_slots(os::ReleaseWay way) {
-  std::size_t released = 0;
-  for (const ProtectedPtr<Heap>& list : heaps_) {
-    for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) released += heap->purge_free_slots(way);
-  }
-  return released;
+std::size_t Arena::purge_slots(os::PurgeWay way) {
+  std::size_t purged = 0;
+  for_each_heap([&](Heap& heap) { purged += heap.purge_free_slots(way); });
+  return purged;
+}
+
+// A heap has grown, which is rare enough to look at all of them.
+void Arena::note_growth() {
+  std::size_t grown = 0;
+  for_each_heap([&](const Heap& heap) { grown += heap.grown_bytes(); });
+  if (grown > most_grown_) most_grown_ = grown;
 }
 
 void Arena::settle() {
@@ -276,24 +281,20 @@ std::size_t Arena::trim(std::size_t pad) {
   const os::LockGuard guard(lock_);
   if (contained()) return 0;
   flush_transfer_stacks();
-  const os::ReleaseWay way = os::release_way();
-  std::size_t released = 0;
-  for (const ProtectedPtr<Heap>& list : heaps_) {
-    for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) {
-      released += heap->trim_top({.threshold = 0, .pad = pad}, way);
-    }
-  }
-  released += purge_units(way, /*least=*/1).released + purge_slots(way);
+  const os::PurgeWay way = os::purge_way();
+  std::size_t given_back = 0;
+  for_each_heap([&](Heap& heap) { given_back += heap.trim_top({.threshold = 0, .pad = pad}, way); });
+  const Purged units = purge_units(way, /*least=*/1);
+  given_back += units.purged + purge_slots(way);
   purge_rule_.note_purge(os::monotonic_microseconds());
-  return released;
+  purge_rule_.add_slack(units.left);
+  return given_back;
 }
 
 std::size_t Arena::release_reservations() {
   const os::LockGuard guard(lock_);
   std::size_t released = 0;
-  for (const ProtectedPtr<Heap>& list : heaps_) {
-    for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) released += heap->release_reservation();
-  }
+  for_each_heap([&](Heap& heap) { released += heap.release_reservation(); });
   return released;
 }
 
@@ -311,7 +312,7 @@ void Arena::count_span(const Heap& heap, UnitIndex first, ArenaFigures* figures)
   for (std::size_t slot = 0; slot < span.carved; ++slot) {
     const GranuleByte byte = heap.map().get(start + slot * step);
     if (byte.is_live()) ++live;
-    if (byte.is_cached()) ++cached;
+    if (byte.is_cached_or_stocked()) ++cached;
   }
   const std::size_t free = std::size_t{info.slots_per_span} - live - cached;
   figures->live_slots += live;
@@ -330,19 +331,12 @@ std::size_t Arena::slack() {
 ArenaFigures Arena::figures() {
   const os::LockGuard guard(lock_);
   ArenaFigures figures;
-  for (const ProtectedPtr<Heap>& list : heaps_) {
-    for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) {
-      const HeapFigures of_heap = heap->figures();
-      ++figures.heap_count;
-      figures.heaps.reserved += of_heap.reserved;
-      figures.heaps.committed += of_heap.committed;
-      figures.heaps.grown += of_heap.grown;
-      figures.heaps.free_units += of_heap.free_units;
-      figures.heaps.free_unit_runs += of_heap.free_unit_runs;
-      figures.heaps.top += of_heap.top;
-      heap->for_each_span([&](UnitIndex first) { count_span(*heap, first, &figures); });
-    }
-  }
+  for_each_heap([&](const Heap& heap) {
+    ++figures.heap_count;
+    figures.heaps += heap.figures();
+    heap.for_each_span([&](UnitIndex first) { count_span(heap, first, &figures); });
+  });
+  figures.most_grown = most_grown_;
   return figures;
 }
 

@@ -15,13 +15,17 @@
 
 namespace arenite {
 
+// How many arenas share the floor of dirty memory. Relaxed: a count, read by all of them.
+extern std::size_t arenas_made;
+
 struct TakenRun {
   void* pointer = nullptr;
   bool zeroed = false;
 };
 
 struct ArenaFigures {
-  HeapFigures heaps;  // sums over the arena's heaps
+  std::size_t most_grown = 0;  // the most that heaps.grown has been
+  HeapFigures heaps;           // sums over the arena's heaps
   std::size_t heap_count = 0;
   std::size_t live_slots = 0;  // belong to the program
   std::size_t live_bytes = 0;  // of slots and runs of the program
@@ -65,7 +69,7 @@ class Arena {
   // Unused address space to the system. The bytes released.
   std::size_t release_reservations();
 
-  // What a purge now could give back, in bytes.
+  // What a purge now could give back, in bytes: for tests.
   std::size_t slack();
   ArenaFigures figures();
   void check_invariants();
@@ -83,6 +87,13 @@ class Arena {
     TakenUnits units;
   };
 
+  template <typename Action>
+  void for_each_heap(Action action) const {
+    for (const ProtectedPtr<Heap>& list : heaps_) {
+      for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) action(*heap);
+    }
+  }
+
   Heap* first_heap(HeapKind kind) const { return heaps_[static_cast<std::size_t>(kind)].get(); }
   UnitsOf take_units(HeapKind kind, UnitCount count, UnitCount alignment, bool may_grow);
   void list_heap(Heap* added);
@@ -95,8 +106,9 @@ class Arena {
   bool give_back(Heap& heap, void* slot);
   bool give_to_span(Heap& heap, void* slot);
   void purge_if_due();
-  Purged purge_units(os::ReleaseWay way, std::size_t least);
-  std::size_t purge_slots(os::ReleaseWay way);
+  Purged purge_units(os::PurgeWay way, std::size_t least);
+  std::size_t purge_slots(os::PurgeWay way);
+  void note_growth();
   void flush_transfer_stack(ClassIndex cls);
   void flush_transfer_stacks();
   void count_span(const Heap& heap, UnitIndex first, ArenaFigures* figures) const;
@@ -108,6 +120,7 @@ class Arena {
   // No heap below this one has a partly used span of the class. Null: none at all.
   Heap* partial_hint_[kClassCount + 1] = {};
   PurgeRule purge_rule_;
+  std::size_t most_grown_ = 0;
   TransferStacks transfer_;
 };
 

@@ -1,4 +1,4 @@
-// Addresses of cached slots between the threads of an arena and its spans: a few batches for each class, so that a
+// Addresses of stocked slots between the threads of an arena and its spans: a few batches for each class, so that a
 // balanced flow of flushes and refills does not reach the spans. Guarded by the arena's lock.
 #pragma once
 

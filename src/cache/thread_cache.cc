@@ -20,9 +20,9 @@ void mark_cached(void* slot, ClassIndex cls) {
 }
 
 // A magazine that has filled so often without a refill belongs to a thread that gives and does not take.
-constexpr std::uint8_t kFlushesForStock = 2;
+constexpr std::uint8_t kFlushesBeforeShrink = 2;
 
-void* first_of(void* a, void* b) { return a != nullptr ? a : b; }
+void* first_refused(void* a, void* b) { return a != nullptr ? a : b; }
 
 // An arena for the time of one call, for threads that have none.
 class BorrowedArena {
@@ -157,7 +157,7 @@ void* ThreadCache::give_slow(void* slot, ClassIndex cls, ArenaId owner) {
 // slots go, and fewer are kept from now on, so that few spans are held by slots that nobody waits for.
 void* ThreadCache::make_room(ClassIndex cls) {
   const std::size_t capacity = store_->capacity[cls.value];
-  if (store_->flushes[cls.value] < kFlushesForStock) {
+  if (store_->flushes[cls.value] < kFlushesBeforeShrink) {
     ++store_->flushes[cls.value];
     return flush_oldest(cls, capacity / 2);
   }
@@ -182,7 +182,7 @@ void* ThreadCache::flush_remote() {
     void* slots[RemoteBuffer::kCapacity];
     ArenaId owner;
     const std::size_t count = store_->remote.take_one_owner(slots, &owner);
-    refused = first_of(refused, registry.find(owner)->give_slots(slots, count));
+    refused = first_refused(refused, registry.find(owner)->give_slots(slots, count));
   }
   return refused;
 }
@@ -200,7 +200,7 @@ void* ThreadCache::flush() {
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
     if (!is_open({cls})) continue;
     const auto count = static_cast<std::size_t>(top_[cls] - store_->first_entry({cls}));
-    if (count != 0) refused = first_of(refused, flush_oldest({cls}, count));
+    if (count != 0) refused = first_refused(refused, flush_oldest({cls}, count));
   }
   return refused;
 }

@@ -10,6 +10,7 @@
 // kEnded      none      closed          to a borrowed arena: late destructors of the thread
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -108,8 +109,7 @@ bool ThreadCache::give_if(void* pointer, Accepts accepts) {
   if (ARENITE_UNLIKELY(index >= kHeapTableEntries)) return false;
   const std::uint32_t shift = relaxed_load(&heap_table[index]) ^ arena_tag_;
   if (ARENITE_UNLIKELY(shift >= kOwnShiftLimit)) return false;
-  // Rotated, not shifted: an address inside a granule becomes far too large and fails the same test as nothing else
-  // does.
+  // Rotated, not shifted: an address inside a granule becomes far too large, and the one bounds test refuses it.
   const std::uintptr_t granule = std::rotr(address & (kHeapSize - 1), static_cast<int>(shift));
   if (ARENITE_UNLIKELY(granule >= kHeapSize / kMinSlotSize)) return false;
   std::uint8_t* const byte = map_byte_of(address, granule);

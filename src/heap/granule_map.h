@@ -41,7 +41,7 @@ struct GranuleByte {
   constexpr ClassIndex cls() const { return {static_cast<std::uint8_t>(value & kClassMask)}; }
   constexpr bool is_none() const { return value == 0; }
   constexpr bool is_live() const { return value != 0 && (value & (kCached | kFree)) == 0; }
-  constexpr bool is_cached() const { return (value & kCached) != 0; }  // or stocked
+  constexpr bool is_cached_or_stocked() const { return (value & kCached) != 0; }
   constexpr bool is_free() const { return (value & (kCached | kFree)) == kFree; }
 };
 

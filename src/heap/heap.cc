@@ -39,10 +39,6 @@ void* reserve_heap(std::size_t wanted, std::size_t needed, std::size_t* reserved
 
 }  // namespace
 
-bool release_pages(void* address, std::size_t bytes, os::ReleaseWay way) {
-  return way == os::ReleaseWay::kAdvise ? os::purge(address, bytes) : os::replace(address, bytes);
-}
-
 Heap::Heap(HeapKind kind, ArenaId arena, UnitIndex reserved)
     : kind_(kind),
       arena_(arena),
@@ -93,7 +89,7 @@ TakenUnits Heap::take_units(UnitCount count, UnitCount alignment, const GrowthRu
   }
   const UnitIndex start{static_cast<std::uint32_t>(align_up(top_.value, alignment.value))};
   const UnitIndex end = start + count;
-  if (end > kHeapEnd || (end > grown_ && (growth == nullptr || !grow_to(end, *growth)))) return {};
+  if (!make_ready(end, growth)) return {};
   const UnitRange skipped{.first = top_, .count = start - top_};
   top_ = end;
   if (skipped.count.value != 0) give_units(skipped);
@@ -110,7 +106,7 @@ TakenUnits Heap::taken(UnitRange range) {
 bool Heap::extend_units(UnitRange range, UnitCount more, const GrowthRule* growth) {
   const UnitIndex end = range.end() + more;
   if (range.end() == top_) {
-    if (end > kHeapEnd || (end > grown_ && (growth == nullptr || !grow_to(end, *growth)))) return false;
+    if (!make_ready(end, growth)) return false;
     top_ = end;
   } else {
     if (end > top_ || free_units_.next_clear(range.end().value) < end.value) return false;
@@ -133,11 +129,15 @@ void Heap::give_units(UnitRange range) {
   if (merged > longest_free_) longest_free_ = merged;
 }
 
+bool Heap::make_ready(UnitIndex end, const GrowthRule* growth) {
+  return end <= kHeapEnd && (end <= grown_ || (growth != nullptr && grow_to(end, *growth)));
+}
+
 bool Heap::grow_to(UnitIndex end, const GrowthRule& growth) {
   // In proportion to the heap, too, so that building up a large heap costs few calls.
   const std::size_t eighth = (committed_.value - first_unit_of(kind_).value) * kUnitSize / 8;
-  const std::size_t slack = growth.pad > eighth ? growth.pad : eighth;
-  const UnitIndex padded = unit_end(saturating_add(end.value * kUnitSize, slack < kHeapSize ? slack : kHeapSize));
+  const std::size_t extra = growth.pad > eighth ? growth.pad : eighth;
+  const UnitIndex padded = unit_end(saturating_add(end.value * kUnitSize, extra < kHeapSize ? extra : kHeapSize));
   const UnitIndex wanted = lower(padded, end > reserved_ ? kHeapEnd : reserved_);
   const UnitIndex needed = unit_end(end.value * kUnitSize);
   if (needed > committed_ && !commit_to(wanted) && !commit_to(needed)) return false;
@@ -172,12 +172,12 @@ std::size_t Heap::trimmable_top(const TrimRule& rule) const {
   return bytes == 0 ? 0 : align_down(end - align_up(end - bytes, page_granularity()), kUnitSize);
 }
 
-std::size_t Heap::trim_top(const TrimRule& rule, os::ReleaseWay way) {
+std::size_t Heap::trim_top(const TrimRule& rule, os::PurgeWay way) {
   const std::size_t bytes = trimmable_top(rule);
   if (bytes == 0) return 0;
   const UnitIndex start = grown_ - units_for(bytes);
-  if (way == os::ReleaseWay::kAdvise) {
-    const std::size_t purged = purge_units(start.value, grown_.value, way, /*least=*/1).released;
+  if (way == os::PurgeWay::kAdvise) {
+    const std::size_t purged = purge_units(start.value, grown_.value, way, /*least=*/1).purged;
     // What the system would not take counts as top still, and is offered again.
     if (dirty_units_.count(start.value, (grown_ - start).value) == 0) grown_ = start;
     return purged;
@@ -193,41 +193,41 @@ std::size_t Heap::trim_top(const TrimRule& rule, os::ReleaseWay way) {
 
 // The pages of the dirty units in a free range; units that share a page with others stay. A refusal by the system
 // leaves them dirty.
-Purged Heap::purge_units(std::size_t first, std::size_t end, os::ReleaseWay way, std::size_t least) {
+Purged Heap::purge_units(std::size_t first, std::size_t end, os::PurgeWay way, std::size_t least) {
   const std::size_t pages = page_granularity() / kUnitSize;
-  Purged purged;
+  Purged result;
   for (std::size_t dirty = dirty_units_.next_set(first); dirty < end;) {
     const std::size_t dirty_end = dirty_units_.next_clear(dirty) < end ? dirty_units_.next_clear(dirty) : end;
     const std::size_t page_first = align_up(dirty, pages);
     const std::size_t page_end = align_down(dirty_end, pages);
     const std::size_t length = page_first < page_end ? (page_end - page_first) * kUnitSize : 0;
     void* const start = pointer_at(address_of_unit({static_cast<std::uint32_t>(page_first)}));
-    if (length >= least && release_pages(start, length, way)) {
+    if (length >= least && os::purge_pages(start, length, way)) {
       dirty_units_.clear_range(page_first, page_end - page_first);
-      purged.released += length;
+      result.purged += length;
     } else {
-      purged.left += length;
+      result.left += length;
     }
     dirty = dirty_units_.next_set(dirty_end);
   }
-  if (purged.released != 0) purged.released += purge_map(first, end, way);
-  return purged;
+  if (result.purged != 0) result.purged += purge_map(first, end, way);
+  return result;
 }
 
 // The map of free units is all zeros, so its pages can go with them. That of runs is one page, and remembers freed
 // runs.
-std::size_t Heap::purge_map(std::size_t first, std::size_t end, os::ReleaseWay way) {
+std::size_t Heap::purge_map(std::size_t first, std::size_t end, os::PurgeWay way) {
   if (kind_ == HeapKind::kRuns) return 0;
   const std::uintptr_t map = address_of(this) + kGranuleMapOffset;
   const std::uintptr_t start = align_up(map + ((first * kUnitSize) >> granule_bits(kind_)), os::page_size());
   const std::size_t mapped_end = (end * kUnitSize) >> granule_bits(kind_);
   const std::uintptr_t stop =
       align_down(map + (mapped_end < map_committed_ ? mapped_end : map_committed_), os::page_size());
-  if (start >= stop || !release_pages(pointer_at(start), stop - start, way)) return 0;
+  if (start >= stop || !os::purge_pages(pointer_at(start), stop - start, way)) return 0;
   return stop - start;
 }
 
-Purged Heap::purge_free_units(os::ReleaseWay way, std::size_t least) {
+Purged Heap::purge_free_units(os::PurgeWay way, std::size_t least) {
   Purged purged = purge_units(top_.value, committed_.value, way, least);
   for (std::size_t first = free_units_.lowest(); first != Bitmap<kUnitsPerHeap>::kNone;) {
     const std::size_t end = free_units_.next_clear(first);
@@ -237,7 +237,7 @@ Purged Heap::purge_free_units(os::ReleaseWay way, std::size_t least) {
   return purged;
 }
 
-std::size_t Heap::purge_free_slots(os::ReleaseWay way) {
+std::size_t Heap::purge_free_slots(os::PurgeWay way) {
   std::size_t bytes = 0;
   for (Bitmap<kUnitsPerHeap>& spans : partial_) {
     for (std::size_t first = spans.lowest(); first != Bitmap<kUnitsPerHeap>::kNone; first = spans.next_set(first + 1)) {
@@ -264,11 +264,21 @@ std::size_t Heap::release_reservation() {
   return bytes;
 }
 
+HeapFigures& HeapFigures::operator+=(const HeapFigures& other) {
+  reserved += other.reserved;
+  committed += other.committed;
+  grown += other.grown;
+  free_units += other.free_units;
+  free_unit_runs += other.free_unit_runs;
+  top += other.top;
+  return *this;
+}
+
 HeapFigures Heap::figures() const {
   HeapFigures figures;
   figures.reserved = reserved_.value * kUnitSize;
   figures.committed = (committed_ - first_unit_of(kind_)).value * kUnitSize + map_committed_;
-  figures.grown = (grown_ - first_unit_of(kind_)).value * kUnitSize;
+  figures.grown = grown_bytes();
   figures.top = (grown_ - top_).value * kUnitSize;
   for (std::size_t first = free_units_.lowest(); first != Bitmap<kUnitsPerHeap>::kNone;) {
     const std::size_t end = free_units_.next_clear(first);

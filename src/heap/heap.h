@@ -53,10 +53,10 @@ struct TakenUnits {
 
 // Of dirty free units, in bytes: what went back, and what did not.
 struct Purged {
-  std::size_t released = 0;
+  std::size_t purged = 0;
   std::size_t left = 0;
   Purged& operator+=(const Purged& other) {
-    released += other.released;
+    purged += other.purged;
     left += other.left;
     return *this;
   }
@@ -70,6 +70,7 @@ struct HeapFigures {
   std::size_t free_units = 0;  // bytes of free units below the top
   std::size_t free_unit_runs = 0;
   std::size_t top = 0;  // bytes of the free top
+  HeapFigures& operator+=(const HeapFigures& other);
 };
 
 class Heap {
@@ -125,11 +126,11 @@ class Heap {
   // The bytes of the free top that the rule gives back.
   std::size_t trimmable_top(const TrimRule& rule) const;
   // Give them back; the number of bytes. By replacement, the commit charge falls as well.
-  std::size_t trim_top(const TrimRule& rule, os::ReleaseWay way);
+  std::size_t trim_top(const TrimRule& rule, os::PurgeWay way);
   // Give back the pages of dirty free units, below the top and above, in pieces of at least `least` bytes.
-  Purged purge_free_units(os::ReleaseWay way, std::size_t least);
+  Purged purge_free_units(os::PurgeWay way, std::size_t least);
   // Give back the whole pages of free slots in partly used spans, where enough has come back since the last time.
-  std::size_t purge_free_slots(os::ReleaseWay way);
+  std::size_t purge_free_slots(os::PurgeWay way);
   // Give back the address space behind the top; the number of bytes. The heap grows again where that is still free.
   std::size_t release_reservation();
 
@@ -153,6 +154,7 @@ class Heap {
     }
   }
 
+  std::size_t grown_bytes() const { return (grown_ - first_unit_of(kind_)).value * kUnitSize; }
   HeapFigures figures() const;
 
   //   I1  first_unit <= top <= grown <= committed <= reserved
@@ -170,10 +172,11 @@ class Heap {
   bool grow_to(UnitIndex end, const GrowthRule& growth);
   bool reserve_to(UnitIndex end);
   bool commit_to(UnitIndex end);
-  void take_from_top(UnitIndex new_top);
+  // Whether units up to `end` are ready, or have been made so.
+  bool make_ready(UnitIndex end, const GrowthRule* growth);
   TakenUnits taken(UnitRange range);
-  Purged purge_units(std::size_t first, std::size_t end, os::ReleaseWay way, std::size_t least);
-  std::size_t purge_map(std::size_t first, std::size_t end, os::ReleaseWay way);
+  Purged purge_units(std::size_t first, std::size_t end, os::PurgeWay way, std::size_t least);
+  std::size_t purge_map(std::size_t first, std::size_t end, os::PurgeWay way);
 
   HeapKind kind_;
   ArenaId arena_;

@@ -37,10 +37,11 @@ std::size_t LargeMappings::Shard::place_of(std::uintptr_t address) const {
   return static_cast<std::size_t>(hash_of(address) >> 20) & (capacity - 1);
 }
 
-LargeMappings::Entry* LargeMappings::Shard::find(std::uintptr_t address, State state) {
+LargeMappings::Entry* LargeMappings::Shard::find(std::uintptr_t address, State state, std::size_t bytes) {
   if (capacity == 0 || address == 0) return nullptr;
   for (std::size_t at = place_of(address); entries[at].address != 0; at = (at + 1) & (capacity - 1)) {
-    if (entries[at].address == address && entries[at].state == state) return &entries[at];
+    Entry& entry = entries[at];
+    if (entry.address == address && entry.state == state && (bytes == 0 || entry.bytes == bytes)) return &entry;
   }
   return nullptr;
 }
@@ -130,16 +131,16 @@ std::size_t LargeMappings::give(void* pointer) {
   count_change(-1, -static_cast<std::ptrdiff_t>(bytes));
   const bool left = os::release(pointer, bytes);
   if (!left) os::purge(pointer, bytes);
-  leave(pointer, left);
+  leave(pointer, bytes, left);
   if (left) release_stranded();
   return bytes;
 }
 
 // What was leaving has left, or is stranded.
-void LargeMappings::leave(const void* pointer, bool left) {
+void LargeMappings::leave(const void* pointer, std::size_t bytes, bool left) {
   Shard& shard = shard_of(pointer);
   const os::LockGuard guard(shard.lock);
-  Entry* const entry = shard.find(address_of(pointer), State::kLeaving);
+  Entry* const entry = shard.find(address_of(pointer), State::kLeaving, bytes);
   if (left) {
     shard.erase(entry);
   } else {
@@ -188,14 +189,17 @@ void* LargeMappings::resize(void* pointer, std::size_t bytes) {
 // shard before it moves.
 void* LargeMappings::move(void* pointer, std::size_t old_length, std::size_t length) {
   if (!promise_room()) return nullptr;
-  void* const moved =
-      set_state(pointer, State::kLive, State::kLeaving) ? os::move(pointer, old_length, length) : nullptr;
-  if (moved == nullptr) {
-    set_state(pointer, State::kLeaving, State::kLive);
+  if (!set_state(pointer, old_length, State::kLive, State::kLeaving)) {
     end_promise(nullptr);
     return nullptr;
   }
-  leave(pointer, /*left=*/true);
+  void* const moved = os::move(pointer, old_length, length);
+  if (moved == nullptr) {
+    set_state(pointer, old_length, State::kLeaving, State::kLive);
+    end_promise(nullptr);
+    return nullptr;
+  }
+  leave(pointer, old_length, /*left=*/true);
   const Entry entry{.address = address_of(moved), .bytes = length, .state = State::kLive};
   end_promise(&entry);
   count_change(0, static_cast<std::ptrdiff_t>(length) - static_cast<std::ptrdiff_t>(old_length));
@@ -203,10 +207,10 @@ void* LargeMappings::move(void* pointer, std::size_t old_length, std::size_t len
 }
 
 // False if there is no entry of that state, which only misuse can bring about.
-bool LargeMappings::set_state(const void* pointer, State from, State to) {
+bool LargeMappings::set_state(const void* pointer, std::size_t bytes, State from, State to) {
   Shard& shard = shard_of(pointer);
   const os::LockGuard guard(shard.lock);
-  Entry* const entry = shard.find(address_of(pointer), from);
+  Entry* const entry = shard.find(address_of(pointer), from, bytes);
   if (entry == nullptr) return false;
   entry->state = to;
   return true;

@@ -3,12 +3,12 @@
 //
 // Sixteen shards by address, each an open-addressed table under a lock of its own.
 //
-// An entry is       from ... to
-//   kLive           take, until give; the only ones that find() sees
-//   kLeaving        the mapping is being unmapped or moved away. Once the system has done so, another thread may get
-//   the
-//                   same address and enter it a second time, as kLive
-//   kStranded       the system has refused to unmap it; tried again at later gives
+// An entry is
+//   kLive      from take to give; the only ones that find() sees
+//   kLeaving   while the mapping is unmapped or moved away. Once the system has done so, another thread may get the
+//   same
+//              address and enter it a second time, as kLive
+//   kStranded  where the system has refused to unmap it; tried again at later gives
 #pragma once
 
 #include <cstddef>
@@ -64,8 +64,13 @@ class LargeMappings {
     std::size_t used = 0;
     std::size_t promised = 0;  // room that somebody will use for sure
 
-    Entry* find(std::uintptr_t address, State state);
-    bool insert(Entry entry) { return make_room() && (place(entry), true); }
+    // Of any length if `bytes` is 0.
+    Entry* find(std::uintptr_t address, State state, std::size_t bytes = 0);
+    bool insert(Entry entry) {
+      if (!make_room()) return false;
+      place(entry);
+      return true;
+    }
     void erase(Entry* entry);
     bool make_room();
     void place(Entry entry);
@@ -78,8 +83,8 @@ class LargeMappings {
   void* move(void* pointer, std::size_t old_length, std::size_t length);
   bool promise_room();
   void end_promise(const Entry* entry);
-  bool set_state(const void* pointer, State from, State to);
-  void leave(const void* pointer, bool left);
+  bool set_state(const void* pointer, std::size_t bytes, State from, State to);
+  void leave(const void* pointer, std::size_t bytes, bool left);
   void release_stranded();
   void count_change(std::ptrdiff_t count, std::ptrdiff_t bytes);
 

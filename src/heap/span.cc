@@ -82,7 +82,7 @@ std::size_t take_slots(Heap& heap, UnitIndex first, void** out, std::size_t want
   return taken;
 }
 
-std::size_t purge_span(Heap& heap, UnitIndex first, os::ReleaseWay way) {
+std::size_t purge_span(Heap& heap, UnitIndex first, os::PurgeWay way) {
   const SpanView view(heap, first);
   const std::size_t page = os::page_size();
   if (view.span.unpurged() < page) return 0;
@@ -97,7 +97,7 @@ std::size_t purge_span(Heap& heap, UnitIndex first, os::ReleaseWay way) {
     const std::uintptr_t end = align_down(at_end ? span_end : heap.address_of_granule(granule), page);
     stretch = granule + view.granules_per_slot;
     if (start >= end) continue;
-    if (!release_pages(pointer_at(start), end - start, way)) return bytes;  // offered again at the next purge
+    if (!os::purge_pages(pointer_at(start), end - start, way)) return bytes;  // offered again at the next purge
     bytes += end - start;
   }
   view.span.clean = view.span.free;

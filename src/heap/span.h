@@ -14,9 +14,6 @@ namespace arenite {
 
 class Heap;
 
-// By advice or by replacement; whole pages. False, and nothing done, if the system refuses.
-bool release_pages(void* address, std::size_t bytes, os::ReleaseWay way);
-
 struct Span {
   ClassIndex cls;              // 0: no span starts here
   std::uint16_t units_before;  // from the first unit of the span to this one
@@ -42,7 +39,7 @@ std::size_t take_slots(Heap& heap, UnitIndex span, void** out, std::size_t want)
 inline bool give_slot(Heap& heap, UnitIndex span, void* slot);  // in heap.h
 // Give back the whole pages that only free slots and untouched slots lie in, if at least a page's worth of slots has
 // come back since the last time. The number of bytes.
-std::size_t purge_span(Heap& heap, UnitIndex span, os::ReleaseWay way);
+std::size_t purge_span(Heap& heap, UnitIndex span, os::PurgeWay way);
 // Forget an all-free slot span; its units can then be given back.
 UnitRange close_span(Heap& heap, UnitIndex span);
 

@@ -3,25 +3,18 @@
 
 #include <bit>
 
+#include "base/bits.h"
 #include "malloc/allocate.h"
 #include "malloc/exports.h"
-#include "os/errno_keeper.h"
+#include "malloc/no_memory.h"
 #include "os/memory.h"
-#include "os/platform.h"
 
 using namespace arenite;
 
 namespace {
 
-void* allocate_aligned(std::size_t size, std::size_t alignment) {
-  const os::ErrnoKeeper keeper;
-  return allocate(size, alignment).pointer;
-}
-
 void* aligned_or_no_memory(std::size_t size, std::size_t alignment) {
-  void* const pointer = allocate_aligned(size, alignment);
-  if (pointer == nullptr) errno = ENOMEM;
-  return pointer;
+  return or_no_memory(allocate(size, alignment).pointer);
 }
 
 }  // namespace
@@ -45,7 +38,7 @@ void* memalign(std::size_t alignment, std::size_t size) noexcept {
 
 int posix_memalign(void** result, std::size_t alignment, std::size_t size) noexcept {
   if (!std::has_single_bit(alignment) || alignment < sizeof(void*)) return EINVAL;
-  void* const pointer = allocate_aligned(size, alignment);
+  void* const pointer = allocate(size, alignment).pointer;
   if (pointer == nullptr) return ENOMEM;
   *result = pointer;
   return 0;

@@ -7,6 +7,7 @@
 #include "heap/large_mappings.h"
 #include "malloc/process.h"
 #include "malloc/report.h"
+#include "os/errno_keeper.h"
 #include "os/memory.h"
 #include "policy/options.h"
 
@@ -72,29 +73,31 @@ Allocation try_allocate(std::size_t size, std::size_t alignment) {
   return allocate_mapping(size, alignment);  // smaller than any heap could still be
 }
 
-void perturb(void* pointer, std::size_t size, std::size_t byte) {
-  if (ARENITE_UNLIKELY(byte != 0)) std::memset(pointer, static_cast<int>(byte & 0xff), size);
+// What M_PERTURB asks for; 0 is off.
+void fill_freed(void* pointer, std::size_t bytes) {
+  if (const std::size_t byte = options.perturb(); ARENITE_UNLIKELY(byte != 0)) {
+    std::memset(pointer, static_cast<int>(byte), bytes);
+  }
 }
-
-std::size_t fill_for_new() { return options.perturb() == 0 ? 0 : (options.perturb() ^ 0xff) | 0x100; }
-std::size_t fill_for_freed() { return options.perturb(); }
 
 void give_back(void* pointer, const Block& block) {
   void* refused = nullptr;
   switch (block.kind) {
     case BlockKind::kSlot:
-      perturb(pointer, block.bytes, fill_for_freed());
+      fill_freed(pointer, block.bytes);
       refused = ready_cache().give_slow(pointer, block.byte.cls(), block.heap.arena());
       break;
     case BlockKind::kRun:
+      fill_freed(pointer, block.bytes);
       if (!registry.find(block.heap.arena())->give_run(pointer)) refused = pointer;
       break;
-    case BlockKind::kMapping: {
-      const std::size_t bytes = large_mappings.give(pointer);
-      if (bytes == 0) refused = pointer;
-      options.follow_freed_mapping(bytes);
+    case BlockKind::kMapping:
+      if (const std::size_t bytes = large_mappings.give(pointer); bytes != 0) {
+        options.follow_freed_mapping(bytes);
+      } else {
+        refused = pointer;
+      }
       break;
-    }
     case BlockKind::kNone:
       break;
   }
@@ -135,6 +138,17 @@ bool has_size(const Block& block, std::size_t size, std::size_t alignment, SizeR
   return false;
 }
 
+// The block that starts at `pointer`, to be given back; kNone if there is nothing to do, or if that would be misuse,
+// which has then been reported.
+Block block_to_give(void* pointer, std::size_t alignment) {
+  if (pointer == nullptr) return {};
+  ensure_started();
+  const Block block = find_block(pointer);
+  if (ARENITE_LIKELY(block.kind != BlockKind::kNone && has_alignment(pointer, block, alignment))) return block;
+  report_misuse(block.kind == BlockKind::kNone ? classify_bad_free(block) : Misuse::kInvalidFree, pointer);
+  return {};
+}
+
 // The pointer if the block could be given its new size without copying, else null.
 void* resize_without_copy(void* pointer, const Block& block, std::size_t size) {
   switch (block.kind) {
@@ -163,11 +177,13 @@ Allocation allocate_for_growth(std::size_t size, std::size_t old_size) {
 }  // namespace
 
 Allocation allocate(std::size_t size, std::size_t alignment) {
+  const os::ErrnoKeeper keeper;
+  ensure_started();
   if (size > kMaxRequest || alignment > kMaxRequest) return {};
   Allocation result = try_allocate(size, alignment);
   if (ARENITE_UNLIKELY(result.pointer == nullptr) && relieve_pressure()) result = try_allocate(size, alignment);
   if (result.pointer != nullptr && options.perturb() != 0) {
-    perturb(result.pointer, size, fill_for_new());
+    std::memset(result.pointer, static_cast<int>(~options.perturb() & 0xff), size);
     result.zeroed = false;
   }
   return result;
@@ -176,23 +192,21 @@ Allocation allocate(std::size_t size, std::size_t alignment) {
 void deallocate(void* pointer) { deallocate_aligned(pointer, /*alignment=*/1); }
 
 void deallocate_sized(void* pointer, std::size_t size, std::size_t alignment, SizeRule rule) {
-  if (pointer == nullptr) return;
-  const Block block = find_block(pointer);
-  if (ARENITE_UNLIKELY(block.kind == BlockKind::kNone)) return report_misuse(classify_bad_free(pointer), pointer);
-  if (!has_alignment(pointer, block, alignment)) return report_misuse(Misuse::kInvalidFree, pointer);
+  const os::ErrnoKeeper keeper;
+  const Block block = block_to_give(pointer, alignment);
+  if (block.kind == BlockKind::kNone) return;
   if (!has_size(block, size, alignment, rule)) return report_misuse(Misuse::kInvalidSize, pointer);
   give_back(pointer, block);
 }
 
 void deallocate_aligned(void* pointer, std::size_t alignment) {
-  if (pointer == nullptr) return;
-  const Block block = find_block(pointer);
-  if (ARENITE_UNLIKELY(block.kind == BlockKind::kNone)) return report_misuse(classify_bad_free(pointer), pointer);
-  if (!has_alignment(pointer, block, alignment)) return report_misuse(Misuse::kInvalidFree, pointer);
-  give_back(pointer, block);
+  const os::ErrnoKeeper keeper;
+  give_back(pointer, block_to_give(pointer, alignment));
 }
 
 Resized reallocate(void* pointer, std::size_t size) {
+  const os::ErrnoKeeper keeper;
+  ensure_started();
   const Block block = find_block(pointer);
   if (block.kind == BlockKind::kNone) {
     report_misuse(Misuse::kInvalidRealloc, pointer);

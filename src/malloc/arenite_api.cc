@@ -12,7 +12,7 @@ extern "C" {
 ARENITE_EXPORT const char* arenite_version() { return arenite::kVersion; }
 
 ARENITE_EXPORT void arenite_print_options(int fd) {
-  arenite::ready_cache();  // so that the environment has been read
+  arenite::ensure_started();
   for (std::size_t index = 0; index < std::size(arenite::Options::kRows); ++index) {
     const arenite::OptionRow& row = arenite::Options::kRows[index];
     arenite::Text<256> line;

@@ -3,6 +3,7 @@
 
 #include "malloc/allocate.h"
 #include "malloc/exports.h"
+#include "malloc/process.h"
 #include "observe/statistics.h"
 #include "os/console.h"
 #include "os/errno_keeper.h"
@@ -34,6 +35,8 @@ extern "C" {
 
 // 1 for every parameter, also for unknown ones and those that glibc has given up.
 int mallopt(int parameter, int value) noexcept {
+  const os::ErrnoKeeper keeper;
+  ensure_started();  // what the environment says comes first
   options.set_parameter(parameter, value);
   return 1;
 }

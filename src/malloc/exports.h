@@ -31,7 +31,7 @@ ARENITE_EXPORT struct mallinfo mallinfo() noexcept;
 ARENITE_EXPORT struct mallinfo2 mallinfo2() noexcept;
 ARENITE_EXPORT int malloc_trim(std::size_t pad) noexcept;
 ARENITE_EXPORT void malloc_stats() noexcept;
-ARENITE_EXPORT int malloc_info(int options, FILE* stream) noexcept;
+ARENITE_EXPORT int malloc_info(int version, FILE* stream) noexcept;
 ARENITE_EXPORT void* malloc_get_state() noexcept;
 ARENITE_EXPORT int malloc_set_state(void* state) noexcept;
 

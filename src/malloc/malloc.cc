@@ -1,43 +1,20 @@
 // malloc, free and their kin: classify, try the thread's cache, else go the slow way. The whole hot path of the library
 // is this file, fast_path.h and the two functions take() and give() of the thread cache.
-#include <errno.h>
-
 #include <cstring>
 
 #include "malloc/allocate.h"
 #include "malloc/exports.h"
 #include "malloc/fast_path.h"
-#include "os/errno_keeper.h"
+#include "malloc/no_memory.h"
 
 using namespace arenite;
 
 namespace {
 
-// Where errno is set: null is what the caller sees when memory is out.
-void* or_no_memory(void* pointer) {
-  if (ARENITE_UNLIKELY(pointer == nullptr)) errno = ENOMEM;
-  return pointer;
-}
-
-ARENITE_NOINLINE void* malloc_slow(std::size_t size) {
-  const os::ErrnoKeeper keeper;
-  return allocate(size, kMinAlignment).pointer;
-}
-
-// Out of line twice, so that malloc itself ends in one jump and errno is set after it was kept.
-ARENITE_NOINLINE void* malloc_or_no_memory(std::size_t size) { return or_no_memory(malloc_slow(size)); }
-
-ARENITE_NOINLINE void free_slow(void* pointer) {
-  const os::ErrnoKeeper keeper;
-  deallocate(pointer);
-}
+ARENITE_NOINLINE void* malloc_slow(std::size_t size) { return or_no_memory(allocate(size, kMinAlignment).pointer); }
 
 ARENITE_NOINLINE void* calloc_slow(std::size_t size) {
-  Allocation result;
-  {
-    const os::ErrnoKeeper keeper;
-    result = allocate(size, kMinAlignment);
-  }
+  const Allocation result = allocate(size, kMinAlignment);
   if (result.pointer != nullptr && !result.zeroed) std::memset(result.pointer, 0, size);
   return or_no_memory(result.pointer);
 }
@@ -48,12 +25,12 @@ extern "C" {
 
 void* malloc(std::size_t size) noexcept {
   if (void* const slot = take_fast(size); ARENITE_LIKELY(slot != nullptr)) return slot;
-  return malloc_or_no_memory(size);
+  return malloc_slow(size);
 }
 
 void free(void* pointer) noexcept {
   if (ARENITE_LIKELY(ThreadCache::current().give(pointer))) return;
-  free_slow(pointer);
+  deallocate(pointer);
 }
 
 void* calloc(std::size_t count, std::size_t size) noexcept {
@@ -68,11 +45,7 @@ void* realloc(void* pointer, std::size_t size) noexcept {
     free(pointer);
     return nullptr;
   }
-  Resized result;
-  {
-    const os::ErrnoKeeper keeper;
-    result = reallocate(pointer, size);
-  }
+  const Resized result = reallocate(pointer, size);
   return result.misused ? nullptr : or_no_memory(result.pointer);
 }
 
@@ -81,12 +54,10 @@ void* reallocarray(void* pointer, std::size_t count, std::size_t size) noexcept 
 }
 
 void free_sized(void* pointer, std::size_t size) noexcept {
-  const os::ErrnoKeeper keeper;
   deallocate_sized(pointer, size, kMinAlignment, SizeRule::kResized);
 }
 
 void free_aligned_sized(void* pointer, std::size_t alignment, std::size_t size) noexcept {
-  const os::ErrnoKeeper keeper;
   deallocate_sized(pointer, size, alignment, SizeRule::kResized);
 }
 

@@ -18,7 +18,7 @@ void print_free(FILE* stream, const ArenaSummary& summary) {
 
 void print_system(FILE* stream, const ArenaSummary& summary) {
   fprintf(stream, "<system type=\"current\" size=\"%zu\"/>\n", summary.system);
-  fprintf(stream, "<system type=\"max\" size=\"%zu\"/>\n", summary.system);
+  fprintf(stream, "<system type=\"max\" size=\"%zu\"/>\n", summary.most);
   fprintf(stream, "<aspace type=\"total\" size=\"%zu\"/>\n", summary.reserved);
   fprintf(stream, "<aspace type=\"mprotect\" size=\"%zu\"/>\n", summary.writable);
 }

@@ -4,20 +4,14 @@
 #include "malloc/allocate.h"
 #include "malloc/cxx_runtime.h"
 #include "malloc/fast_path.h"
-#include "os/errno_keeper.h"
 
 using namespace arenite;
 
 namespace {
 
-void* allocate_keeping_errno(std::size_t size, std::size_t alignment) {
-  const os::ErrnoKeeper keeper;
-  return allocate(size, alignment).pointer;
-}
-
 ARENITE_NOINLINE void* new_slow(std::size_t size, std::size_t alignment) {
   for (;;) {
-    if (void* const pointer = allocate_keeping_errno(size, alignment); pointer != nullptr) return pointer;
+    if (void* const pointer = allocate(size, alignment).pointer; pointer != nullptr) return pointer;
     const std::new_handler handler = installed_new_handler();
     if (handler == nullptr) throw_bad_alloc();
     handler();
@@ -31,7 +25,7 @@ ARENITE_ALWAYS_INLINE void* new_plain(std::size_t size) {
 
 // The new-handler is asked as by the throwing forms; what it throws ends as null.
 ARENITE_NOINLINE void* new_nothrow_slow(std::size_t size, std::size_t alignment) {
-  if (void* const pointer = allocate_keeping_errno(size, alignment); pointer != nullptr) return pointer;
+  if (void* const pointer = allocate(size, alignment).pointer; pointer != nullptr) return pointer;
   return installed_new_handler() == nullptr ? nullptr : new_or_null(size, alignment);
 }
 
@@ -40,24 +34,9 @@ ARENITE_ALWAYS_INLINE void* new_nothrow(std::size_t size) {
   return new_nothrow_slow(size, kMinAlignment);
 }
 
-ARENITE_NOINLINE void delete_slow(void* pointer) {
-  const os::ErrnoKeeper keeper;
-  deallocate(pointer);
-}
-
-ARENITE_NOINLINE void delete_aligned(void* pointer, std::size_t alignment) {
-  const os::ErrnoKeeper keeper;
-  deallocate_aligned(pointer, alignment);
-}
-
-ARENITE_NOINLINE void delete_sized_slow(void* pointer, std::size_t size, std::size_t alignment) {
-  const os::ErrnoKeeper keeper;
-  deallocate_sized(pointer, size, alignment, SizeRule::kExact);
-}
-
 ARENITE_ALWAYS_INLINE void delete_plain(void* pointer) {
   if (ARENITE_LIKELY(ThreadCache::current().give(pointer))) return;
-  delete_slow(pointer);
+  deallocate(pointer);
 }
 
 ARENITE_ALWAYS_INLINE void delete_sized(void* pointer, std::size_t size) {
@@ -66,7 +45,7 @@ ARENITE_ALWAYS_INLINE void delete_sized(void* pointer, std::size_t size) {
     if (ARENITE_LIKELY(ThreadCache::current().give_if(pointer, [=](std::size_t cls) { return cls == expected; })))
       return;
   }
-  delete_sized_slow(pointer, size, kMinAlignment);
+  deallocate_sized(pointer, size, kMinAlignment, SizeRule::kExact);
 }
 
 std::size_t value_of(std::align_val_t alignment) { return static_cast<std::size_t>(alignment); }
@@ -95,24 +74,24 @@ ARENITE_EXPORT void operator delete(void* pointer) noexcept { delete_plain(point
 ARENITE_EXPORT void operator delete(void* pointer, const std::nothrow_t&) noexcept { delete_plain(pointer); }
 ARENITE_EXPORT void operator delete(void* pointer, std::size_t size) noexcept { delete_sized(pointer, size); }
 ARENITE_EXPORT void operator delete(void* pointer, std::align_val_t alignment) noexcept {
-  delete_aligned(pointer, value_of(alignment));
+  deallocate_aligned(pointer, value_of(alignment));
 }
 ARENITE_EXPORT void operator delete(void* pointer, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  delete_aligned(pointer, value_of(alignment));
+  deallocate_aligned(pointer, value_of(alignment));
 }
 ARENITE_EXPORT void operator delete(void* pointer, std::size_t size, std::align_val_t alignment) noexcept {
-  delete_sized_slow(pointer, size, value_of(alignment));
+  deallocate_sized(pointer, size, value_of(alignment), SizeRule::kExact);
 }
 
 ARENITE_EXPORT void operator delete[](void* pointer) noexcept { delete_plain(pointer); }
 ARENITE_EXPORT void operator delete[](void* pointer, const std::nothrow_t&) noexcept { delete_plain(pointer); }
 ARENITE_EXPORT void operator delete[](void* pointer, std::size_t size) noexcept { delete_sized(pointer, size); }
 ARENITE_EXPORT void operator delete[](void* pointer, std::align_val_t alignment) noexcept {
-  delete_aligned(pointer, value_of(alignment));
+  deallocate_aligned(pointer, value_of(alignment));
 }
 ARENITE_EXPORT void operator delete[](void* pointer, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  delete_aligned(pointer, value_of(alignment));
+  deallocate_aligned(pointer, value_of(alignment));
 }
 ARENITE_EXPORT void operator delete[](void* pointer, std::size_t size, std::align_val_t alignment) noexcept {
-  delete_sized_slow(pointer, size, value_of(alignment));
+  deallocate_sized(pointer, size, value_of(alignment), SizeRule::kExact);
 }

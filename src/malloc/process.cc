@@ -21,12 +21,19 @@ std::uint32_t forking_thread = 0;
 // How long fork waits for one lock before it goes on without. Locks are held for microseconds.
 constexpr std::uint32_t kForkPatienceMicroseconds = 100'000;
 
+// The locks that guard what all arenas share.
 template <typename Action>
-void for_each_lock(Action action) {
-  registry.for_each([&](Arena& arena) { action(arena.lock()); });
+void for_each_shared_lock(Action action) {
   large_mappings.for_each_lock(action);
   action(registry.lock());
   action(store_pool.lock());
+}
+
+// In the order of their ranks.
+template <typename Action>
+void for_each_lock(Action action) {
+  registry.for_each([&](Arena& arena) { action(arena.lock()); });
+  for_each_shared_lock(action);
 }
 
 void before_fork() {
@@ -44,9 +51,9 @@ void after_fork_in_child() {
   registry.for_each([](Arena& arena) {
     if (!arena.lock().after_fork_in_child(forking_thread)) arena.contain();
   });
-  large_mappings.for_each_lock([](os::Lock& lock) { lock.after_fork_in_child(forking_thread); });
-  registry.lock().after_fork_in_child(forking_thread);
-  store_pool.lock().after_fork_in_child(forking_thread);
+  // The other locks guard tables that cannot be contained; they are held so briefly that waiting for them does not
+  // fail.
+  for_each_shared_lock([](os::Lock& lock) { lock.after_fork_in_child(forking_thread); });
   registry.keep_only(ThreadCache::current().arena());
 }
 
@@ -66,6 +73,10 @@ void start() {
   os::write_all(os::kStandardError, warnings.view());
 }
 
+bool wants_magazines() { return options.thread_cache() != 0 && options.perturb() == 0; }
+
+}  // namespace
+
 // Whoever comes while another thread starts waits; the starting thread's own nested calls go on at once.
 void ensure_started() {
   // Acquire pairs with the release below: the options are read.
@@ -76,15 +87,11 @@ void ensure_started() {
   __atomic_store_n(&started, true, __ATOMIC_RELEASE);
 }
 
-bool wants_magazines() { return options.thread_cache() != 0 && options.perturb() == 0; }
-
-}  // namespace
-
 ThreadCache& ready_cache() {
   ThreadCache& cache = ThreadCache::current();
   if (ARENITE_UNLIKELY(cache.is_new())) {
     ensure_started();
-    if (cache.is_new()) cache.attach(wants_magazines());
+    if (cache.is_new()) cache.attach(wants_magazines());  // the start itself may have used the heap
   }
   return cache;
 }

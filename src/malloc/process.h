@@ -5,7 +5,10 @@
 
 namespace arenite {
 
-// The calling thread's cache, with the process started and the thread attached: where every slow path begins.
+// The environment has been read and the fork handlers stand: before anything that reads or sets an option.
+void ensure_started();
+
+// The calling thread's cache, with the process started and the thread attached.
 ThreadCache& ready_cache();
 
 }  // namespace arenite

@@ -85,10 +85,9 @@ void describe(Message& message, const void* pointer) {
 
 }  // namespace
 
-Misuse classify_bad_free(const void* pointer) {
-  const Block block = find_block(pointer);
-  if (block.byte.is_cached()) return Misuse::kDoubleFreeCached;
-  if (block.byte.is_free()) return Misuse::kDoubleFree;
+Misuse classify_bad_free(const Block& nothing) {
+  if (nothing.byte.is_cached_or_stocked()) return Misuse::kDoubleFreeCached;
+  if (nothing.byte.is_free()) return Misuse::kDoubleFree;
   return Misuse::kInvalidFree;
 }
 

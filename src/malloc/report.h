@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/attributes.h"
+#include "heap/block.h"
 #include "policy/misuse.h"
 
 namespace arenite {
@@ -9,7 +10,7 @@ namespace arenite {
 // May return: then the call that was wrong is to have no effect.
 ARENITE_COLD void report_misuse(Misuse kind, const void* pointer);
 
-// What kind of misuse it is to free `pointer`, at which no live block starts.
-Misuse classify_bad_free(const void* pointer);
+// What kind of misuse it is to free an address at which no live block starts.
+Misuse classify_bad_free(const Block& nothing);
 
 }  // namespace arenite

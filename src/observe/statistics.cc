@@ -17,6 +17,7 @@ void add_pair(Text<512>& text, std::size_t system, std::size_t in_use) {
 
 ArenaSummary::ArenaSummary(const ArenaFigures& figures)
     : system(figures.heaps.grown),
+      most(figures.most_grown),
       in_use(figures.live_bytes),
       free(system - in_use),
       pieces(figures.free_slots + figures.cached_slots + figures.heaps.free_unit_runs + 1),
@@ -27,6 +28,7 @@ ArenaSummary::ArenaSummary(const ArenaFigures& figures)
 
 ArenaSummary& ArenaSummary::operator+=(const ArenaSummary& other) {
   system += other.system;
+  most += other.most;
   in_use += other.in_use;
   free += other.free;
   pieces += other.pieces;

@@ -16,6 +16,7 @@ struct ArenaSummary {
   ArenaSummary& operator+=(const ArenaSummary& other);
 
   std::size_t system = 0;    // bytes obtained for heaps
+  std::size_t most = 0;      // the most of that so far; of a sum, the sum of the arenas' peaks
   std::size_t in_use = 0;    // bytes of slots and runs of the program, as the classes round them
   std::size_t free = 0;      // the rest: cached, free in spans, free units, tops
   std::size_t pieces = 0;    // free slots, free runs of units, and one top

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/bits.h"
+#include "base/relaxed.h"
 #include "os/process_start.h"
 #include "os/syscall.h"
 
@@ -42,21 +43,24 @@ void* map_aligned(std::size_t bytes, std::size_t alignment, long protection, lon
   const std::uintptr_t start = address_of(whole);
   const std::uintptr_t aligned = align_up(start, alignment);
   const std::size_t behind = start + excess - (aligned + bytes);
-  const bool cut = (aligned == start || release(whole, aligned - start)) &&
-                   (behind == 0 || release(pointer_at(aligned + bytes), behind));
-  if (cut) return pointer_at(aligned);
-  release(whole, excess);
-  return nullptr;
+  // What has been cut off may be somebody else's at once: only what is left is unmapped after a refusal.
+  if (aligned != start && !release(whole, aligned - start)) {
+    release(whole, excess);
+    return nullptr;
+  }
+  if (behind != 0 && !release(pointer_at(aligned + bytes), behind)) {
+    release(pointer_at(aligned), bytes + behind);
+    return nullptr;
+  }
+  return pointer_at(aligned);
 }
 
 }  // namespace
 
 std::size_t page_size() {
   static std::size_t cached = 0;  // every thread computes the same value
-  if (ARENITE_UNLIKELY(__atomic_load_n(&cached, __ATOMIC_RELAXED) == 0)) {
-    __atomic_store_n(&cached, process_start().page_size, __ATOMIC_RELAXED);
-  }
-  return __atomic_load_n(&cached, __ATOMIC_RELAXED);
+  if (ARENITE_UNLIKELY(relaxed_load(&cached) == 0)) relaxed_store(&cached, process_start().page_size);
+  return relaxed_load(&cached);
 }
 
 void* reserve(std::size_t bytes, std::size_t alignment) {

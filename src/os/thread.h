@@ -1,4 +1,4 @@
-// The calling thread: its number, its end, and how it waits.
+// The calling thread: its number and its end.
 #pragma once
 
 #include <cstdint>

@@ -30,6 +30,7 @@ void clear_heap_table(std::uintptr_t start, std::uintptr_t end) {
 void FreshProcess::renew() {
   forget_everything(clear_heap_table);
   link_secret = 0x5bd1e995a7c3d960;
+  arenas_made = 0;
   make_new(&options);
   make_new(&registry);
   make_new(&store_pool);

@@ -20,11 +20,11 @@ std::size_t find(const GranuleMap& map, std::size_t from, std::size_t end, Granu
 TEST(GranuleByte, EachValueHasOneState) {
   for (unsigned value = 0; value < 256; ++value) {
     const GranuleByte byte{static_cast<std::uint8_t>(value)};
-    EXPECT_EQ(byte.is_none() + byte.is_live() + byte.is_cached() + byte.is_free(), 1) << value;
+    EXPECT_EQ(byte.is_none() + byte.is_live() + byte.is_cached_or_stocked() + byte.is_free(), 1) << value;
   }
   for (std::uint8_t cls = 1; cls < 64; ++cls) {
     EXPECT_TRUE(GranuleByte::live({cls}).is_live());
-    EXPECT_TRUE(GranuleByte::cached({cls}).is_cached());
+    EXPECT_TRUE(GranuleByte::cached({cls}).is_cached_or_stocked());
     EXPECT_TRUE(GranuleByte::free({cls}).is_free());
     for (const GranuleByte byte : {GranuleByte::live({cls}), GranuleByte::cached({cls}), GranuleByte::free({cls})}) {
       EXPECT_EQ(byte.cls().value, cls);

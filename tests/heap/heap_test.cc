@@ -15,7 +15,7 @@
 namespace arenite {
 namespace {
 
-constexpr os::ReleaseWay kBothWays[] = {os::ReleaseWay::kAdvise, os::ReleaseWay::kReplace};
+constexpr os::PurgeWay kBothWays[] = {os::PurgeWay::kAdvise, os::PurgeWay::kReplace};
 
 constexpr ArenaId kOwner{5};
 
@@ -377,7 +377,7 @@ TEST_F(HeapTest, ASmallReservationGrowsInPlace) {
     void* const in_the_way = os::map(64_KiB, 4_KiB);
     ASSERT_EQ(address_of(in_the_way), end);
   } else {
-    heap->trim_top({.threshold = 0, .pad = 0}, os::ReleaseWay::kReplace);
+    heap->trim_top({.threshold = 0, .pad = 0}, os::PurgeWay::kReplace);
     heap->release_reservation();
     fake::place_next(address_of(heap) + heap->figures().reserved + 256_KiB);
     ASSERT_NE(os::map(64_KiB, 4_KiB), nullptr);
@@ -417,7 +417,7 @@ TEST_F(HeapTest, ReleasedAddressSpaceIsOnlyWhatWasNeverUsed) {
 }
 
 TEST_F(HeapTest, TrimmingGivesBackAllButThePadAndKeepsTheRest) {
-  for (const os::ReleaseWay way : kBothWays) {
+  for (const os::PurgeWay way : kBothWays) {
     Heap* const heap = create();
     ModelledHeap model(heap);
     ASSERT_TRUE(model.take(3, 1, &kNoPad));
@@ -434,7 +434,7 @@ TEST_F(HeapTest, TrimmingGivesBackAllButThePadAndKeepsTheRest) {
     model.check_patterns();
     const std::size_t usable = fake::usable_bytes();
     ASSERT_TRUE(model.take(100, 1, &kNoPad)) << "and it comes again, zeroed where it says so";
-    if (way == os::ReleaseWay::kReplace) {
+    if (way == os::PurgeWay::kReplace) {
       EXPECT_GT(fake::usable_bytes(), usable);
     }
     model.check();
@@ -442,12 +442,12 @@ TEST_F(HeapTest, TrimmingGivesBackAllButThePadAndKeepsTheRest) {
 }
 
 TEST_F(HeapTest, WhatTheSystemWillNotTakeBackIsNotCalledZero) {
-  for (const os::ReleaseWay way : kBothWays) {
+  for (const os::PurgeWay way : kBothWays) {
     Heap* const heap = create();
     ModelledHeap model(heap);
     ASSERT_TRUE(model.take(100, 1, &kNoPad));
     model.give(model.runs().rbegin()->first);
-    fake::fail_all(way == os::ReleaseWay::kReplace ? fake::Call::kDecommit : fake::Call::kPurge);
+    fake::fail_all(way == os::PurgeWay::kReplace ? fake::Call::kDecommit : fake::Call::kPurge);
     EXPECT_EQ(heap->trim_top({.threshold = 0, .pad = 0}, way), 0U);
     fake::allow_all();
     model.check();
@@ -458,7 +458,7 @@ TEST_F(HeapTest, WhatTheSystemWillNotTakeBackIsNotCalledZero) {
 
 // Pages that the system would not take at one trim are given back at the next.
 TEST_F(HeapTest, WhatTheSystemWillNotTakeBackIsOfferedAgain) {
-  for (const os::ReleaseWay way : kBothWays) {
+  for (const os::PurgeWay way : kBothWays) {
     Heap* const heap = create();
     ModelledHeap model(heap);
     ASSERT_TRUE(model.take(100, 1, &kNoPad));
@@ -467,7 +467,7 @@ TEST_F(HeapTest, WhatTheSystemWillNotTakeBackIsOfferedAgain) {
     EXPECT_EQ(heap->trim_top({.threshold = 0, .pad = 0}, way), 0U);
     ASSERT_TRUE(fake::refused());
     EXPECT_GT(heap->trim_top({.threshold = 0, .pad = 0}, way), 1_MiB)
-        << (way == os::ReleaseWay::kReplace ? "replace" : "advise");
+        << (way == os::PurgeWay::kReplace ? "replace" : "advise");
     model.check();
   }
 }
@@ -478,19 +478,18 @@ TEST_F(HeapTest, FreeUnitsInsideArePurgedAndReadAsZero) {
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(model.take(10, 1, &kNoPad));
   const std::uint32_t first = first_unit_of(HeapKind::kRuns).value;
   for (std::uint32_t run = 0; run < 9; run += 2) model.give(first + 10 * run);
-  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise, 10 * kUnitSize + 1).released, 0U)
-      << "all pieces are shorter";
-  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise, 10 * kUnitSize).released, 50 * kUnitSize);
-  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise, 1).released, 0U) << "once";
+  EXPECT_EQ(heap->purge_free_units(os::PurgeWay::kAdvise, 10 * kUnitSize + 1).purged, 0U) << "all pieces are shorter";
+  EXPECT_EQ(heap->purge_free_units(os::PurgeWay::kAdvise, 10 * kUnitSize).purged, 50 * kUnitSize);
+  EXPECT_EQ(heap->purge_free_units(os::PurgeWay::kAdvise, 1).purged, 0U) << "once";
   model.check();
   model.check_patterns();
   const TakenUnits taken = heap->take_units({10}, {1}, nullptr);
   EXPECT_TRUE((taken.dirty == 0));
   fake::fail_all(fake::Call::kPurge);
   heap->give_units(taken.range);
-  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise, 1).released, 0U);
+  EXPECT_EQ(heap->purge_free_units(os::PurgeWay::kAdvise, 1).purged, 0U);
   fake::allow_all();
-  EXPECT_EQ(heap->purge_free_units(os::ReleaseWay::kAdvise, 1).released, 10 * kUnitSize) << "again after a refusal";
+  EXPECT_EQ(heap->purge_free_units(os::PurgeWay::kAdvise, 1).purged, 10 * kUnitSize) << "again after a refusal";
 }
 
 struct Case {
@@ -546,7 +545,7 @@ void step(Heap* heap, ModelledHeap* model, std::mt19937_64& random, bool fails) 
       heap->trim_top({.threshold = random() % 2_MiB, .pad = random() % 1_MiB}, kBothWays[random() % 2]);
       break;
     case 10:
-      heap->purge_free_units(os::ReleaseWay::kAdvise, 1);
+      heap->purge_free_units(os::PurgeWay::kAdvise, 1);
       break;
     default:
       if (random() % 4 == 0) heap->release_reservation();

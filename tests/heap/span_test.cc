@@ -137,7 +137,7 @@ TEST_P(SpanTest, RandomTakesAndGivesAgreeWithASet) {
 }
 
 TEST_P(SpanTest, PurgingEmptiesTheFreeSlotsAndKeepsTheOthers) {
-  for (const os::ReleaseWay way : {os::ReleaseWay::kAdvise, os::ReleaseWay::kReplace}) {
+  for (const os::PurgeWay way : {os::PurgeWay::kAdvise, os::PurgeWay::kReplace}) {
     std::mt19937_64 random(GetParam());
     std::vector<void*> slots = take(info_.slots_per_span);
     ASSERT_EQ(slots.size(), info_.slots_per_span);
@@ -166,16 +166,16 @@ TEST_P(SpanTest, WhatTheSystemWillNotTakeBackIsOfferedAgain) {
   std::vector<void*> slots = take(info_.slots_per_span);
   for (std::size_t index = 1; index < slots.size(); ++index) ASSERT_TRUE(give(slots[index]));
   fake::fail_all(fake::Call::kPurge);
-  EXPECT_EQ(purge_span(*heap_, range_.first, os::ReleaseWay::kAdvise), 0U);
+  EXPECT_EQ(purge_span(*heap_, range_.first, os::PurgeWay::kAdvise), 0U);
   fake::allow_all();
-  EXPECT_GT(purge_span(*heap_, range_.first, os::ReleaseWay::kAdvise), 0U);
+  EXPECT_GT(purge_span(*heap_, range_.first, os::PurgeWay::kAdvise), 0U);
   heap_->check_invariants();
 }
 
 TEST_P(SpanTest, PurgedSlotsAreTakenAndWrittenAgain) {
   std::vector<void*> slots = take(info_.slots_per_span);
   for (void* const slot : slots) ASSERT_TRUE(give(slot));
-  purge_span(*heap_, range_.first, os::ReleaseWay::kAdvise);
+  purge_span(*heap_, range_.first, os::PurgeWay::kAdvise);
   heap_->check_invariants();
   EXPECT_EQ(take(info_.slots_per_span), slots);
   for (void* const slot : slots) std::memset(slot, 7, info_.slot_size);

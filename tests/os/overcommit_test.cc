@@ -9,18 +9,18 @@ namespace arenite::os {
 namespace {
 
 TEST(Overcommit, TheWayFollowsTheSettingAndPrivilege) {
-  EXPECT_EQ(release_way_for("0\n", false), ReleaseWay::kAdvise);
-  EXPECT_EQ(release_way_for("1\n", false), ReleaseWay::kAdvise);
-  EXPECT_EQ(release_way_for("2\n", false), ReleaseWay::kReplace);
-  EXPECT_EQ(release_way_for("", false), ReleaseWay::kAdvise);
-  EXPECT_EQ(release_way_for("0\n", true), ReleaseWay::kReplace);
+  EXPECT_EQ(purge_way_for("0\n", false), PurgeWay::kAdvise);
+  EXPECT_EQ(purge_way_for("1\n", false), PurgeWay::kAdvise);
+  EXPECT_EQ(purge_way_for("2\n", false), PurgeWay::kReplace);
+  EXPECT_EQ(purge_way_for("", false), PurgeWay::kAdvise);
+  EXPECT_EQ(purge_way_for("0\n", true), PurgeWay::kReplace);
 }
 
 TEST(Overcommit, ReadsTheMachinesSetting) {
   std::string setting;
   std::ifstream("/proc/sys/vm/overcommit_memory") >> setting;
-  EXPECT_EQ(release_way(), release_way_for(setting, false));
-  EXPECT_EQ(release_way(), release_way_for(setting, false)) << "from the cache";
+  EXPECT_EQ(purge_way(), purge_way_for(setting, false));
+  EXPECT_EQ(purge_way(), purge_way_for(setting, false)) << "from the cache";
 }
 
 }  // namespace
