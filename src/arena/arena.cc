@@ -167,6 +167,9 @@ void Arena::list_heap(Heap* added) {
 void Arena::give_units(Heap& heap, UnitRange range) {
   heap.give_units(range);
   purge_rule_.add_slack(range.count.value * kUnitSize);
+  // Where the program has not set the thresholds, the purge by amount, which makes fewer calls, sees to the top as
+  // well.
+  if (options.dynamic_thresholds()) return;
   const TrimRule rule{.threshold = options.trim_threshold(), .pad = options.top_pad()};
   if (heap.trimmable_top(rule) != 0) purge_rule_.remove_slack(heap.trim_top(rule, os::purge_way()));
 }
@@ -175,15 +178,22 @@ void Arena::purge_if_due() {
   if (ARENITE_LIKELY(!purge_rule_.is_due(purge_bound()))) return;
   const os::PurgeWay way = os::purge_way();
   purge_rule_.note_purge(os::monotonic_microseconds());
+  if (options.dynamic_thresholds()) {
+    for_each_heap([&](Heap& heap) { heap.trim_top({.threshold = 0, .pad = options.top_pad()}, way); });
+  }
   purge_slots(way);
   const Purged first = purge_units(way, kWorthACall);
-  const bool enough = first.left <= floor_share() / 2;
+  const bool enough = first.left <= purge_rule_.limit(purge_bound()) / 2;
   purge_rule_.add_slack(enough ? first.left : purge_units(way, /*least=*/1).left);
 }
 
 Purged Arena::purge_units(os::PurgeWay way, std::size_t least) {
   Purged purged;
-  for_each_heap([&](Heap& heap) { purged += heap.purge_free_units(way, least); });
+  const bool with_tops = options.dynamic_thresholds();
+  for_each_heap([&](Heap& heap) {
+    purged += heap.purge_free_units(way, least);
+    if (with_tops) purged += heap.purge_top(way, least);
+  });
   return purged;
 }
 
@@ -284,7 +294,8 @@ std::size_t Arena::trim(std::size_t pad) {
   const os::PurgeWay way = os::purge_way();
   std::size_t given_back = 0;
   for_each_heap([&](Heap& heap) { given_back += heap.trim_top({.threshold = 0, .pad = pad}, way); });
-  const Purged units = purge_units(way, /*least=*/1);
+  Purged units;
+  for_each_heap([&](Heap& heap) { units += heap.purge_free_units(way, /*least=*/1); });
   given_back += units.purged + purge_slots(way);
   purge_rule_.note_purge(os::monotonic_microseconds());
   purge_rule_.add_slack(units.left);

@@ -227,8 +227,12 @@ std::size_t Heap::purge_map(std::size_t first, std::size_t end, os::PurgeWay way
   return stop - start;
 }
 
+Purged Heap::purge_top(os::PurgeWay way, std::size_t least) {
+  return purge_units(top_.value, committed_.value, way, least);
+}
+
 Purged Heap::purge_free_units(os::PurgeWay way, std::size_t least) {
-  Purged purged = purge_units(top_.value, committed_.value, way, least);
+  Purged purged;
   for (std::size_t first = free_units_.lowest(); first != Bitmap<kUnitsPerHeap>::kNone;) {
     const std::size_t end = free_units_.next_clear(first);
     purged += purge_units(first, end, way, least);

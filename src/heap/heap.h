@@ -127,7 +127,8 @@ class Heap {
   std::size_t trimmable_top(const TrimRule& rule) const;
   // Give them back; the number of bytes. By replacement, the commit charge falls as well.
   std::size_t trim_top(const TrimRule& rule, os::PurgeWay way);
-  // Give back the pages of dirty free units, below the top and above, in pieces of at least `least` bytes.
+  // Give back the pages of dirty units in the free top, and of those below it, in pieces of at least `least` bytes.
+  Purged purge_top(os::PurgeWay way, std::size_t least);
   Purged purge_free_units(os::PurgeWay way, std::size_t least);
   // Give back the whole pages of free slots in partly used spans, where enough has come back since the last time.
   std::size_t purge_free_slots(os::PurgeWay way);

@@ -50,17 +50,18 @@ class PurgeRule {
     purged_at_ = now;
   }
 
+  // What may stay: slack above this makes a purge due.
+  std::size_t limit(Bound bound) const {
+    const std::size_t share = in_use_ / 100 * bound.percent;
+    return (share > bound.floor ? share : bound.floor) * factor_;
+  }
+
   std::size_t in_use() const { return in_use_; }
   std::size_t slack() const { return slack_; }
 
  private:
   static constexpr std::uint64_t kRegretMicroseconds = 1'000'000;
   static constexpr std::size_t kMaxFactor = 64;
-
-  std::size_t limit(Bound bound) const {
-    const std::size_t share = in_use_ / 100 * bound.percent;
-    return (share > bound.floor ? share : bound.floor) * factor_;
-  }
 
   std::size_t in_use_ = 0;  // bytes of slots and runs that are out of their heaps
   std::size_t slack_ = 0;
