@@ -184,7 +184,9 @@ void Arena::purge_if_due() {
   purge_slots(way);
   const Purged first = purge_units(way, kWorthACall);
   const bool enough = first.left <= purge_rule_.limit(purge_bound()) / 2;
-  purge_rule_.add_slack(enough ? first.left : purge_units(way, /*least=*/1).left);
+  const Purged second = enough ? Purged{.left = first.left} : purge_units(way, /*least=*/1);
+  // Where the system refuses (memory may be locked), it is asked again only after as much has come together again.
+  if (enough || second.purged != 0) purge_rule_.add_slack(second.left);
 }
 
 Purged Arena::purge_units(os::PurgeWay way, std::size_t least) {
@@ -304,6 +306,7 @@ std::size_t Arena::trim(std::size_t pad) {
 
 std::size_t Arena::release_reservations() {
   const os::LockGuard guard(lock_);
+  if (contained()) return 0;
   std::size_t released = 0;
   for_each_heap([&](Heap& heap) { released += heap.release_reservation(); });
   return released;
@@ -353,6 +356,7 @@ ArenaFigures Arena::figures() {
 
 void Arena::check_invariants() {
   const os::LockGuard guard(lock_);
+  if (contained()) return;
   for (std::size_t kind = 0; kind < kHeapKinds; ++kind) {
     const Heap* before = nullptr;
     for (Heap* heap = heaps_[kind].get(); heap != nullptr; before = heap, heap = heap->next()) {

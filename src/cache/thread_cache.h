@@ -41,6 +41,8 @@ class ThreadCache {
   ARENITE_ALWAYS_INLINE bool give_if(void* pointer, Accepts accepts);
 
   bool is_new() const { return state_ == State::kNew; }
+  // A thread that is new gives a slot. True once it has given so many that a cache is worth its while.
+  bool note_early_give() { return ++early_gives_ > kEarlyGives; }
   // Get an arena and, if `cached`, magazines. Where the system refuses them, the thread goes on without.
   void attach(bool cached);
 
@@ -61,6 +63,8 @@ class ThreadCache {
   Arena* arena() const { return arena_; }
 
  private:
+  static constexpr std::uint8_t kEarlyGives = 32;
+
   enum class State : std::uint8_t { kNew, kAttaching, kCached, kUncached, kEnded };
 
   bool is_open(ClassIndex cls) const { return top_[cls.value] != closed_top(); }
@@ -80,6 +84,7 @@ class ThreadCache {
   void** top_[kClassCount + 1];
   std::uint32_t arena_tag_ = kNoArenaTag;
   State state_ = State::kNew;
+  std::uint8_t early_gives_ = 0;
   Arena* arena_ = nullptr;
   MagazineStore* store_ = nullptr;
 };

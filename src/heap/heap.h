@@ -150,6 +150,7 @@ class Heap {
         continue;
       }
       const UnitCount count{span_at(unit).units};
+      if (count.value == 0) return;  // half opened by a thread that fork left behind
       action(unit);
       unit = unit + count;
     }

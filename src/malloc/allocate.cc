@@ -80,12 +80,19 @@ void fill_freed(void* pointer, std::size_t bytes) {
   }
 }
 
+// A thread is not attached for its first few frees: they may come at its very end, when nobody would detach it any
+// more.
+ThreadCache& cache_for_giving() {
+  ThreadCache& cache = ThreadCache::current();
+  return cache.is_new() && !cache.note_early_give() ? cache : ready_cache();
+}
+
 void give_back(void* pointer, const Block& block) {
   void* refused = nullptr;
   switch (block.kind) {
     case BlockKind::kSlot:
       fill_freed(pointer, block.bytes);
-      refused = ready_cache().give_slow(pointer, block.byte.cls(), block.heap.arena());
+      refused = cache_for_giving().give_slow(pointer, block.byte.cls(), block.heap.arena());
       break;
     case BlockKind::kRun:
       fill_freed(pointer, block.bytes);
@@ -179,7 +186,8 @@ Allocation allocate_for_growth(std::size_t size, std::size_t old_size) {
 Allocation allocate(std::size_t size, std::size_t alignment) {
   const os::ErrnoKeeper keeper;
   ensure_started();
-  if (size > kMaxRequest || alignment > kMaxRequest) return {};
+  constexpr std::size_t kAddressSpace = std::size_t{1} << kPlatform.address_bits;
+  if (size >= kAddressSpace || alignment >= kAddressSpace) return {};
   Allocation result = try_allocate(size, alignment);
   if (ARENITE_UNLIKELY(result.pointer == nullptr) && relieve_pressure()) result = try_allocate(size, alignment);
   if (result.pointer != nullptr && options.perturb() != 0) {
@@ -212,7 +220,6 @@ Resized reallocate(void* pointer, std::size_t size) {
     report_misuse(Misuse::kInvalidRealloc, pointer);
     return {.pointer = nullptr, .misused = true};
   }
-  if (size > kMaxRequest) return {};
   if (void* const same = resize_without_copy(pointer, block, size); same != nullptr) return {.pointer = same};
   const Allocation moved = allocate_for_growth(size, block.bytes);
   if (moved.pointer == nullptr) {

@@ -12,9 +12,6 @@ struct Allocation {
   bool zeroed = false;  // every byte the program may use is known to be 0
 };
 
-// No request above this is served, so that differences of addresses fit their type.
-inline constexpr std::size_t kMaxRequest = PTRDIFF_MAX;
-
 // At least `size` bytes at a multiple of `alignment` (a power of two). Null if memory is out.
 Allocation allocate(std::size_t size, std::size_t alignment);
 // The block that starts at `pointer` is given back; anything else but null is misuse.

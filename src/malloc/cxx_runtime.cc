@@ -15,10 +15,14 @@ namespace arenite {
 
 namespace {
 
-// A runtime that was loaded after arenite is found by name.
+constexpr char kRuntime[] = "libstdc++.so.6";
+
+// A runtime that was loaded after arenite is found by name, also where it came with a plug-in that keeps it to itself.
 template <typename Function>
 Function* find_function(Function* at_load, const char* name) {
-  return at_load != nullptr ? at_load : reinterpret_cast<Function*>(os::find_symbol(name));
+  if (at_load != nullptr) return at_load;
+  void* const global = os::find_symbol(name);
+  return reinterpret_cast<Function*>(global != nullptr ? global : os::find_symbol_in(kRuntime, name));
 }
 
 // The runtime's own non-throwing operators, behind arenite's: they call operator new and catch.
@@ -27,7 +31,8 @@ using AlignedNewOrNull = void*(std::size_t, std::align_val_t, const std::nothrow
 
 template <typename Function>
 Function* find_next(const char* name) {
-  return reinterpret_cast<Function*>(os::find_next_symbol(name));
+  void* const next = os::find_next_symbol(name);
+  return reinterpret_cast<Function*>(next != nullptr ? next : os::find_symbol_in(kRuntime, name));
 }
 
 }  // namespace

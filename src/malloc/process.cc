@@ -6,6 +6,7 @@
 #include "malloc/report.h"
 #include "os/console.h"
 #include "os/fork.h"
+#include "os/overcommit.h"
 #include "os/process_start.h"
 #include "os/thread.h"
 #include "policy/options.h"
@@ -66,6 +67,7 @@ void on_thread_exit() {
 void start() {
   const os::ProcessStart process = os::process_start();
   link_secret = process.random;
+  os::note_privilege(process.privileged);
   Options::Warnings warnings;
   if (!process.privileged) options.read_environment(process.environment, &warnings);
   os::install_thread_exit(on_thread_exit);

@@ -4,7 +4,6 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/memory.h"
-#include "os/process_start.h"
 
 namespace arenite::os {
 
@@ -15,10 +14,13 @@ constexpr std::uint64_t kValidMicroseconds = 1'000'000;
 // Relaxed: threads that read the setting at the same time find the same.
 std::uint64_t read_at = 0;  // 0: never
 bool cached_strict = false;
+bool privileged_process = false;
 
 PurgeWay way_if(bool strict) { return strict ? PurgeWay::kReplace : PurgeWay::kAdvise; }
 
 }  // namespace
+
+void note_privilege(bool privileged) { privileged_process = privileged; }
 
 PurgeWay purge_way_for(std::string_view setting, bool privileged) {
   return way_if(privileged || setting.starts_with('2'));
@@ -30,7 +32,7 @@ PurgeWay purge_way() {
   if (last != 0 && now - last < kValidMicroseconds) return way_if(relaxed_load(&cached_strict));
   char buffer[16];
   const std::string_view setting = read_file("/proc/sys/vm/overcommit_memory", buffer, sizeof buffer);
-  const PurgeWay way = purge_way_for(setting, process_start().privileged);
+  const PurgeWay way = purge_way_for(setting, privileged_process);
   relaxed_store(&cached_strict, way == PurgeWay::kReplace);
   relaxed_store(&read_at, now);
   return way;

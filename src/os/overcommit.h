@@ -11,6 +11,9 @@ namespace arenite::os {
 // charge falls, and so that no page of a privileged process is left behind.
 enum class PurgeWay : std::uint8_t { kAdvise, kReplace };
 
+// To be called once at the start, before purge_way().
+void note_privilege(bool privileged);
+
 // kReplace where vm.overcommit_memory is 2 or the process is privileged. The setting is read again once a second has
 // passed since it was read last.
 PurgeWay purge_way();

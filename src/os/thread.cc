@@ -1,6 +1,5 @@
 #include "os/thread.h"
 
-#include <limits.h>
 #include <pthread.h>
 
 #include "base/attributes.h"
@@ -16,16 +15,8 @@ pthread_key_t exit_key;
 bool exit_key_made = false;
 void (*exit_action)() = nullptr;
 
-// Other keys' destructors may use the heap after ours, in this round or a later one. The key is set again until the
-// last round, so that the thread keeps its cache as long as possible.
-void on_exit_round(void* round) {
-  const auto rounds_seen = reinterpret_cast<std::uintptr_t>(round);
-  if (rounds_seen < PTHREAD_DESTRUCTOR_ITERATIONS) {
-    pthread_setspecific(exit_key, reinterpret_cast<void*>(rounds_seen + 1));
-    return;
-  }
-  exit_action();
-}
+// In the first round of destructors: a thread that first asks in a later round still gets its call in the next.
+void on_exit(void*) { exit_action(); }
 
 }  // namespace
 
@@ -38,7 +29,7 @@ void forget_thread_number() { cached_number = 0; }
 
 void install_thread_exit(void (*at_exit)()) {
   exit_action = at_exit;
-  exit_key_made = pthread_key_create(&exit_key, on_exit_round) == 0;
+  exit_key_made = pthread_key_create(&exit_key, on_exit) == 0;
 }
 
 void request_thread_exit() {

@@ -52,7 +52,8 @@ bool in_range(const OptionRow& row, std::size_t value) { return value >= row.lea
 
 bool parse_number(std::string_view text, bool allow_suffix, std::size_t* value) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  const bool negative = !text.empty() && text.front() == '-';
+  if (!text.empty() && (negative || text.front() == '+')) text.remove_prefix(1);
   unsigned shift = 0;
   if (allow_suffix && !text.empty()) shift = suffix_shift(text.back());
   if (shift != 0) text.remove_suffix(1);
@@ -72,7 +73,7 @@ bool parse_number(std::string_view text, bool allow_suffix, std::size_t* value) 
     if (__builtin_add_overflow(number, std::size_t{digit}, &number)) return false;
   }
   if (number > (SIZE_MAX >> shift)) return false;
-  *value = number << shift;
+  *value = negative ? std::size_t{0} - (number << shift) : number << shift;
   return true;
 }
 

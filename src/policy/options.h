@@ -82,8 +82,8 @@ class Options {
 
 extern Options options;
 
-// A number as glibc's tunables take it: blanks, decimal, 0x hexadecimal or leading-0 octal; and, for bytes, a suffix K,
-// M or G. False if `text` is anything else or too large.
+// A number as glibc's tunables take it: blanks, a sign (-1 is the largest number), decimal, 0x hexadecimal or leading-0
+// octal; and, for bytes, a suffix K, M or G. False if `text` is anything else or too large.
 bool parse_number(std::string_view text, bool allow_suffix, std::size_t* value);
 
 }  // namespace arenite

@@ -24,7 +24,7 @@ class PurgeRule {
     in_use_ += bytes;
     if (in_use_ > peak_) peak_ = in_use_;
   }
-  void note_given(std::size_t bytes) { in_use_ -= bytes; }
+  void note_given(std::size_t bytes) { in_use_ -= bytes < in_use_ ? bytes : in_use_; }
 
   void add_slack(std::size_t bytes) { slack_ += bytes; }
   void remove_slack(std::size_t bytes) { slack_ -= bytes < slack_ ? bytes : slack_; }

@@ -134,6 +134,9 @@ constexpr unsigned first_class_of(HeapKind kind) {
 }
 inline constexpr std::size_t kMaxClassesPerKind = 20;
 
-constexpr UnitCount units_for(std::size_t bytes) { return {static_cast<std::uint32_t>(ceil_div(bytes, kUnitSize))}; }
+// At least one.
+constexpr UnitCount units_for(std::size_t bytes) {
+  return {bytes == 0 ? 1 : static_cast<std::uint32_t>(ceil_div(bytes, kUnitSize))};
+}
 
 }  // namespace arenite

@@ -499,6 +499,32 @@ TEST_F(ArenaTest, WhatComesAndGoesWithinASecondIsKeptAtLast) {
   EXPECT_EQ(last, 0U);
 }
 
+TEST_F(ArenaTest, ASystemThatRefusesToPurgeIsNotAskedAllTheTime) {
+  options.set(OptionIndex::dirty_floor, 1_MiB);
+  fake::fail_all(fake::Call::kPurge);
+  const ClassIndex cls = class_for(5000);
+  const std::vector<void*> slots = take_many(arena_, cls, 4_MiB);
+  for (void* const slot : slots) ASSERT_EQ(arena_.give_slots(&slot, 1), nullptr);
+  std::size_t calls = fake::calls(fake::Call::kPurge);
+  for (int i = 0; i < 1000; ++i) {
+    void* slot = nullptr;
+    ASSERT_EQ(arena_.take_slots(cls, &slot, 1), 1U);
+    ASSERT_EQ(arena_.give_slots(&slot, 1), nullptr);
+  }
+  EXPECT_LE(fake::calls(fake::Call::kPurge), calls + 100);
+}
+
+TEST_F(ArenaTest, FiguresOfAContainedArenaComeToAnEnd) {
+  const ClassIndex cls = class_for(100);
+  void* slot = nullptr;
+  ASSERT_EQ(arena_.take_slots(cls, &slot, 1), 1U);
+  Heap& heap = Heap::of(slot);
+  arena_.contain();
+  heap.span_at(heap.unit_of(slot)) = Span{};  // as by a thread that was interrupted while it opened the span
+  EXPECT_LE(arena_.figures().live_slots, 1U);
+  EXPECT_EQ(arena_.release_reservations(), 0U);
+}
+
 TEST_F(ArenaTest, SettlingEmptiesTheTransferStacks) {
   const ClassIndex cls = class_for(64);
   void* slots[10];

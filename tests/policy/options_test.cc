@@ -31,7 +31,7 @@ TEST(ParseNumber, BlanksAndAPlusMayStandBefore) {
   EXPECT_EQ(parsed(" 5"), "5");
   EXPECT_EQ(parsed("\t +5"), "5");
   EXPECT_EQ(parsed("+0x5"), "5");
-  for (const char* const text : {"5 ", "+ 5", "++5", "- 5", "-5", "\n5", "5\n"})
+  for (const char* const text : {"5 ", "+ 5", "++5", "- 5", "--5", "+-5", "\n5", "5\n"})
     EXPECT_EQ(parsed(text), "refused") << text;
 }
 
@@ -216,6 +216,16 @@ TEST_F(OptionsTest, TooManyWarningsAreCutOff) {
   std::string list;
   for (int i = 0; i < 1000; ++i) list += "x" + std::to_string(i) + "=1:";
   EXPECT_EQ(read_own(list.c_str()).size(), 1024U);
+}
+
+TEST_F(OptionsTest, MinusOneIsTheLargestNumber) {
+  std::size_t value = 0;
+  EXPECT_TRUE(parse_number("-1", false, &value));
+  EXPECT_EQ(value, SIZE_MAX);
+  options_.read_tunables("glibc.malloc.trim_threshold=-1:glibc.malloc.perturb=-1");
+  EXPECT_EQ(options_.trim_threshold(), SIZE_MAX);
+  EXPECT_FALSE(options_.dynamic_thresholds());
+  EXPECT_EQ(options_.perturb(), 0U) << "out of range";
 }
 
 TEST_F(OptionsTest, ThresholdsFollowFreedMappings) {
