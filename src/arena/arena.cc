@@ -265,10 +265,13 @@ bool Arena::resize_run(void* run, UnitCount count) {
   Span& span = heap.span_at(first);
   const UnitCount old_count{span.units};
   const GrowthRule growth = growth_rule();
-  if (count > old_count && !heap.extend_units({.first = first, .count = old_count}, count - old_count, &growth))
-    return false;
+  if (count > old_count) {
+    const TakenUnits added = heap.extend_units({.first = first, .count = old_count}, count - old_count, &growth);
+    if (added.range.count.value == 0) return false;
+    purge_rule_.remove_slack(added.dirty * kUnitSize);
+    purge_rule_.note_taken(added.range.count.value * kUnitSize);
+  }
   span.units = static_cast<std::uint16_t>(count.value);
-  if (count > old_count) purge_rule_.note_taken((count - old_count).value * kUnitSize);
   if (count < old_count) {
     purge_rule_.note_given((old_count - count).value * kUnitSize);
     give_units(heap, {.first = first + count, .count = old_count - count});

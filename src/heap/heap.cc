@@ -103,17 +103,16 @@ TakenUnits Heap::taken(UnitRange range) {
   return {.range = range, .dirty = dirty};
 }
 
-bool Heap::extend_units(UnitRange range, UnitCount more, const GrowthRule* growth) {
+TakenUnits Heap::extend_units(UnitRange range, UnitCount more, const GrowthRule* growth) {
   const UnitIndex end = range.end() + more;
   if (range.end() == top_) {
-    if (!make_ready(end, growth)) return false;
+    if (!make_ready(end, growth)) return {};
     top_ = end;
   } else {
-    if (end > top_ || free_units_.next_clear(range.end().value) < end.value) return false;
+    if (end > top_ || free_units_.next_clear(range.end().value) < end.value) return {};
     free_units_.clear_range(range.end().value, more.value);
   }
-  taken({.first = range.end(), .count = more});
-  return true;
+  return taken({.first = range.end(), .count = more});
 }
 
 void Heap::give_units(UnitRange range) {

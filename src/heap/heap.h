@@ -120,8 +120,8 @@ class Heap {
   // of 0 means failure. Without growth, only units that are ready are looked at.
   TakenUnits take_units(UnitCount count, UnitCount alignment, const GrowthRule* growth);
   void give_units(UnitRange range);
-  // Add the units directly behind `range` to it, if they are free.
-  bool extend_units(UnitRange range, UnitCount more, const GrowthRule* growth);
+  // The units directly behind `range`, if they are free. A count of 0 means that they are not.
+  TakenUnits extend_units(UnitRange range, UnitCount more, const GrowthRule* growth);
 
   // The bytes of the free top that the rule gives back.
   std::size_t trimmable_top(const TrimRule& rule) const;

@@ -49,7 +49,7 @@ class ModelledHeap {
 
   bool extend(std::uint32_t first, std::uint32_t more, const GrowthRule* growth) {
     const UnitRange range{.first = {first}, .count = {runs_.at(first)}};
-    if (!heap_->extend_units(range, {more}, growth)) return false;
+    if (heap_->extend_units(range, {more}, growth).range.count.value == 0) return false;
     check_pattern(range);
     enter({.first = range.end(), .count = {more}});
     write({.first = range.end(), .count = {more}});
