@@ -142,7 +142,11 @@ Arena::UnitsOf Arena::take_units(HeapKind kind, UnitCount count, UnitCount align
   // An aligned run may need to skip units behind the start of the heap.
   const UnitCount skipped{alignment.value - 1};
   const UnitCount room = heap_capacity(kind) < count + skipped ? heap_capacity(kind) : count + skipped;
-  Heap* const heap = room < count ? nullptr : Heap::create(kind, id_, room, growth);
+  // Many arenas never need more than a part of their first heaps; where that is not enough, the heap grows in place, or
+  // a whole one follows.
+  const std::size_t reservation = first_heap(kind) == nullptr ? growth.reservation / 2 : growth.reservation;
+  const GrowthRule first_growth{.reservation = reservation, .pad = growth.pad};
+  Heap* const heap = room < count ? nullptr : Heap::create(kind, id_, room, first_growth);
   if (heap == nullptr) return {};
   const TakenUnits units = heap->take_units(count, alignment, &growth);
   if (units.range.count.value == 0 && heap->destroy()) return {};
