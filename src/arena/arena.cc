@@ -145,8 +145,8 @@ Arena::UnitsOf Arena::take_units(HeapKind kind, UnitCount count, UnitCount align
   // Many arenas never need more than a part of their first heaps; where that is not enough, the heap grows in place, or
   // a whole one follows.
   const std::size_t reservation = first_heap(kind) == nullptr ? growth.reservation / 2 : growth.reservation;
-  const GrowthRule first_growth{.reservation = reservation, .pad = growth.pad};
-  Heap* const heap = room < count ? nullptr : Heap::create(kind, id_, room, first_growth);
+  const GrowthRule new_heap_growth{.reservation = reservation, .pad = growth.pad};
+  Heap* const heap = room < count ? nullptr : Heap::create(kind, id_, room, new_heap_growth);
   if (heap == nullptr) return {};
   const TakenUnits units = heap->take_units(count, alignment, &growth);
   if (units.range.count.value == 0 && heap->destroy()) return {};
@@ -251,14 +251,6 @@ bool Arena::give_run(void* run) {
   give_units(heap, range);
   purge_if_due();
   return true;
-}
-
-std::size_t Arena::run_bytes(const void* run) {
-  const os::LockGuard guard(lock_);
-  const Heap& heap = Heap::of(run);
-  const UnitIndex first = heap.unit_of(run);
-  if (heap.map().get(first.value) != GranuleByte::live(kRunClass)) return 0;
-  return heap.span_at(first).units * kUnitSize;
 }
 
 bool Arena::resize_run(void* run, UnitCount count) {

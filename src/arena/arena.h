@@ -56,8 +56,6 @@ class Arena {
   TakenRun take_run(UnitCount count, UnitCount alignment, bool may_grow);
   // False if no live run starts there.
   bool give_run(void* run);
-  // The length of the live run that starts there; 0 if none does.
-  std::size_t run_bytes(const void* run);
   // Longer or shorter in place; false if that is not possible.
   bool resize_run(void* run, UnitCount count);
 

@@ -11,6 +11,7 @@
 
 #include "fake/memory.h"
 #include "fake/process.h"
+#include "heap/block.h"
 #include "os/memory.h"
 #include "policy/options.h"
 
@@ -70,7 +71,7 @@ class ArenaUser {
     const TakenRun run = arena_->take_run({units}, {alignment}, may_grow);
     if (run.pointer == nullptr) return false;
     EXPECT_TRUE(is_aligned(address_of(run.pointer), alignment * kUnitSize));
-    EXPECT_EQ(arena_->run_bytes(run.pointer), units * kUnitSize);
+    EXPECT_EQ(find_block(run.pointer).bytes, units * kUnitSize);
     if (run.zeroed) expect_zero(run.pointer, units * kUnitSize);
     EXPECT_TRUE(addresses_.insert(run.pointer).second);
     runs_.push_back({run.pointer, units, next_fill()});
@@ -85,7 +86,7 @@ class ArenaUser {
     EXPECT_TRUE(arena_->give_run(runs_.back().place));
     if (alone_) {
       EXPECT_FALSE(arena_->give_run(runs_.back().place)) << "a second time";
-      EXPECT_EQ(arena_->run_bytes(runs_.back().place), 0U);
+      EXPECT_EQ(find_block(runs_.back().place).bytes, 0U);
     }
     addresses_.erase(runs_.back().place);
     runs_.pop_back();
@@ -98,7 +99,7 @@ class ArenaUser {
     const bool resized = arena_->resize_run(run.place, {units});
     EXPECT_TRUE(resized || units > run.units) << "a run can always be made shorter";
     if (resized) run.units = units;
-    EXPECT_EQ(arena_->run_bytes(run.place), run.units * kUnitSize);
+    EXPECT_EQ(find_block(run.place).bytes, run.units * kUnitSize);
     check(Run{run.place, std::min<std::size_t>(old_units, run.units), run.fill});
     std::memset(run.place, run.fill, run.units * kUnitSize);
   }
@@ -402,7 +403,7 @@ TEST_F(ArenaTest, AnythingButALiveRunIsRefused) {
   void* const inside = static_cast<char*>(run) + kUnitSize;
   EXPECT_FALSE(arena_.give_run(inside));
   EXPECT_FALSE(arena_.resize_run(inside, {1}));
-  EXPECT_EQ(arena_.run_bytes(inside), 0U);
+  EXPECT_EQ(find_block(inside).bytes, 0U);
   EXPECT_FALSE(arena_.give_run(user_.slots()[0].place));
   user_.check_figures();
 }
@@ -424,7 +425,7 @@ TEST_F(ArenaTest, AContainedArenaGivesAndTakesNothing) {
   EXPECT_EQ(arena_.trim(0), 0U);
   EXPECT_EQ(fake::calls(), calls);
   user_.check_all();
-  EXPECT_EQ(arena_.run_bytes(user_.runs()[0].place), 4 * kUnitSize) << "what lives in it stays readable";
+  EXPECT_EQ(find_block(user_.runs()[0].place).bytes, 4 * kUnitSize) << "what lives in it stays readable";
 }
 
 TEST_F(ArenaTest, TrimGivesBackThePagesOfFreeMemory) {
