@@ -11,6 +11,8 @@ namespace {
 
 GrowthRule growth_rule() { return {.reservation = options.reservation(), .pad = options.top_pad()}; }
 
+TrimRule trim_rule() { return {.threshold = options.trim_threshold(), .pad = options.top_pad()}; }
+
 // Shorter pieces of free memory are purged only if there is too much of them.
 constexpr std::size_t kWorthACall = 256_KiB;
 
@@ -54,7 +56,7 @@ void* Arena::give_slots(void* const* slots, std::size_t count) {
     void* const slot = slots[index];
     if (!give_back(Heap::of(slot), slot) && refused == nullptr) refused = slot;
   }
-  purge_if_due();
+  give_back_if_due();
   return refused;
 }
 
@@ -171,42 +173,126 @@ void Arena::list_heap(Heap* added) {
 void Arena::give_units(Heap& heap, UnitRange range) {
   heap.give_units(range);
   purge_rule_.add_slack(range.count.value * kUnitSize);
-  // Where the program has not set the thresholds, the purge by amount, which makes fewer calls, sees to the top as
-  // well.
-  if (options.dynamic_thresholds()) return;
-  const TrimRule rule{.threshold = options.trim_threshold(), .pad = options.top_pad()};
-  if (heap.trimmable_top(rule) != 0) purge_rule_.remove_slack(heap.trim_top(rule, os::purge_way()));
+  if (!options.dynamic_thresholds() && heap.trimmable_top(trim_rule()) != 0) top_is_due_ = true;
 }
 
-void Arena::purge_if_due() {
-  if (ARENITE_LIKELY(!purge_rule_.is_due(purge_bound()))) return;
-  const os::PurgeWay way = os::purge_way();
-  purge_rule_.note_purge(os::monotonic_microseconds());
-  if (options.dynamic_thresholds()) {
-    for_each_heap([&](Heap& heap) { heap.trim_top({.threshold = 0, .pad = options.top_pad()}, way); });
+// Where the program has not set the thresholds, the purge by amount, which makes fewer calls, sees to the tops as well.
+void Arena::give_back_if_due() {
+  if (ARENITE_UNLIKELY(top_is_due_)) {
+    top_is_due_ = false;
+    purge_rule_.remove_slack(trim_tops(trim_rule(), os::purge_way()));
   }
-  purge_slots(way);
-  const Purged first = purge_units(way, kWorthACall);
-  const bool enough = first.left <= purge_rule_.limit(purge_bound()) / 2;
-  const Purged second = enough ? Purged{.left = first.left} : purge_units(way, /*least=*/1);
-  // Where the system refuses (memory may be locked), it is asked again only after as much has come together again.
-  if (enough || second.purged != 0) purge_rule_.add_slack(second.left);
+  if (ARENITE_UNLIKELY(purge_rule_.is_due(purge_bound()))) purge_by_amount();
 }
 
-Purged Arena::purge_units(os::PurgeWay way, std::size_t least) {
-  Purged purged;
+// The large pieces first; the small ones, and those in partly used spans, only while there is too much left.
+void Arena::purge_by_amount() {
+  const os::PurgeWay way = os::purge_way();
   const bool with_tops = options.dynamic_thresholds();
+  purge_rule_.note_purge(os::monotonic_microseconds());
+  const std::size_t enough = purge_rule_.limit(purge_bound()) / 2;
+  const TrimRule all_but_pad{.threshold = 0, .pad = options.top_pad()};
+  std::size_t purged = with_tops && way == os::PurgeWay::kReplace ? trim_tops(all_but_pad, way) : 0;
+  Purged units = purge_units(way, kWorthACall, with_tops);
+  purged += units.purged;
+  if (units.left + unpurged_slots() > enough) {
+    units = purge_units(way, /*least=*/1, with_tops);
+    purged += units.purged;
+  }
+  if (units.left + unpurged_slots() > enough) purged += purge_slots(way);
+  if (with_tops) for_each_heap([&](Heap& heap) { heap.lower_grown(all_but_pad); });
+  // Where the system refuses (memory may be locked), it is asked again only after as much has come together again.
+  if (purged != 0) purge_rule_.add_slack(units.left + unpurged_slots());
+}
+
+Purged Arena::purge_units(os::PurgeWay way, std::size_t least, bool with_tops) {
+  Purged sum;
+  PurgeBatch batch;
+  const auto hold_all = [&](Heap& heap, auto hold) {
+    for (UnitIndex from = first_unit_of(heap.kind()); from < kHeapEnd;) {
+      from = (heap.*hold)(from, least, &batch, &sum.left);
+      if (!batch.has_room()) sum.purged += purge(batch, way);
+    }
+  };
   for_each_heap([&](Heap& heap) {
-    purged += heap.purge_free_units(way, least);
-    if (with_tops) purged += heap.purge_top(way, least);
+    hold_all(heap, &Heap::hold_units);
+    if (with_tops) hold_all(heap, &Heap::hold_top);
   });
-  return purged;
+  sum.purged += purge(batch, way);
+  return sum;
 }
 
 std::size_t Arena::purge_slots(os::PurgeWay way) {
   std::size_t purged = 0;
-  for_each_heap([&](Heap& heap) { purged += heap.purge_free_slots(way); });
-  return purged;
+  PurgeBatch batch;
+  for_each_heap([&](Heap& heap) {
+    for (unsigned cls = first_class_of(heap.kind()); heap.owns_class({static_cast<std::uint8_t>(cls)}); ++cls) {
+      const Bitmap<kUnitsPerHeap>& spans = heap.partial_spans({static_cast<std::uint8_t>(cls)});
+      for (std::size_t first = spans.lowest(); first != Bitmap<kUnitsPerHeap>::kNone;) {
+        if (hold_slots(heap, {static_cast<std::uint32_t>(first)}, &batch)) {
+          first = spans.next_set(first + 1);
+        } else {
+          purged += purge(batch, way);
+          first = spans.next_set(first);
+        }
+      }
+    }
+  });
+  return purged + purge(batch, way);
+}
+
+// By replacement, the tops are decommitted at once: nobody may commit the same pages meanwhile.
+std::size_t Arena::trim_tops(const TrimRule& rule, os::PurgeWay way) {
+  std::size_t given_back = 0;
+  if (way == os::PurgeWay::kReplace) {
+    for_each_heap([&](Heap& heap) { given_back += heap.decommit_top(rule); });
+    return given_back;
+  }
+  PurgeBatch batch;
+  for_each_heap([&](Heap& heap) {
+    const std::size_t trimmable = heap.trimmable_top(rule);
+    if (trimmable == 0) return;
+    std::size_t left = 0;
+    for (UnitIndex from = heap.grown() - units_for(trimmable); from < kHeapEnd;) {
+      from = heap.hold_top(from, /*least=*/1, &batch, &left);
+      if (!batch.has_room()) given_back += purge(batch, way);
+    }
+  });
+  given_back += purge(batch, way);
+  for_each_heap([&](Heap& heap) { heap.lower_grown(rule); });
+  return given_back;
+}
+
+// What has been held goes back to the system, without the lock, and is free again. The bytes that the system took.
+std::size_t Arena::purge(PurgeBatch& batch, os::PurgeWay way) {
+  if (batch.empty()) return 0;
+  {
+    const os::UnlockGuard unlocked(lock_);
+    batch.call(way);
+  }
+  std::size_t bytes = 0;
+  batch.for_each_piece([&](const PurgePiece& piece) {
+    if (piece.gone) bytes += piece.bytes;
+    if (piece.kind == PurgePiece::Kind::kUnits && piece.gone) {
+      piece.heap->note_purged({.first = piece.heap->unit_of(pointer_at(piece.start)), .count = units_for(piece.bytes)});
+    } else if (piece.kind == PurgePiece::Kind::kSlots) {
+      const ClassIndex cls = piece.heap->span_at(piece.span).cls;
+      if (end_slots(piece)) {
+        give_units(*piece.heap, close_span(*piece.heap, piece.span));
+      } else if (partial_hint_[cls.value] == nullptr || piece.heap < partial_hint_[cls.value]) {
+        partial_hint_[cls.value] = piece.heap;
+      }
+    }
+  });
+  batch.for_each_run([](const HeldRun& run) { run.heap->end_hold(run.range); });
+  batch.clear();
+  return bytes;
+}
+
+std::size_t Arena::unpurged_slots() const {
+  std::size_t bytes = 0;
+  for_each_heap([&](const Heap& heap) { bytes += heap.unpurged_slots(); });
+  return bytes;
 }
 
 // A heap has grown, which is rare enough to look at all of them.
@@ -220,7 +306,7 @@ void Arena::settle() {
   const os::LockGuard guard(lock_);
   if (contained()) return;
   flush_transfer_stacks();
-  purge_if_due();
+  give_back_if_due();
 }
 
 TakenRun Arena::take_run(UnitCount count, UnitCount alignment, bool may_grow) {
@@ -249,7 +335,7 @@ bool Arena::give_run(void* run) {
   heap.span_at(first) = Span{};
   purge_rule_.note_given(range.count.value * kUnitSize);
   give_units(heap, range);
-  purge_if_due();
+  give_back_if_due();
   return true;
 }
 
@@ -271,7 +357,7 @@ bool Arena::resize_run(void* run, UnitCount count) {
   if (count < old_count) {
     purge_rule_.note_given((old_count - count).value * kUnitSize);
     give_units(heap, {.first = first + count, .count = old_count - count});
-    purge_if_due();
+    give_back_if_due();
   }
   return true;
 }
@@ -293,14 +379,12 @@ std::size_t Arena::trim(std::size_t pad) {
   if (contained()) return 0;
   flush_transfer_stacks();
   const os::PurgeWay way = os::purge_way();
-  std::size_t given_back = 0;
-  for_each_heap([&](Heap& heap) { given_back += heap.trim_top({.threshold = 0, .pad = pad}, way); });
-  Purged units;
-  for_each_heap([&](Heap& heap) { units += heap.purge_free_units(way, /*least=*/1); });
-  given_back += units.purged + purge_slots(way);
+  const std::size_t tops = trim_tops({.threshold = 0, .pad = pad}, way);
+  const Purged units = purge_units(way, /*least=*/1, /*with_tops=*/false);
+  const std::size_t slots = purge_slots(way);
   purge_rule_.note_purge(os::monotonic_microseconds());
   purge_rule_.add_slack(units.left);
-  return given_back;
+  return tops + units.purged + slots;
 }
 
 std::size_t Arena::release_reservations() {
@@ -317,6 +401,7 @@ void Arena::count_span(const Heap& heap, UnitIndex first, ArenaFigures* figures)
     figures->live_bytes += span.units * kUnitSize;
     return;
   }
+  if (span.cls == kHeldClass) return;
   const SizeClass& info = size_class(span.cls);
   const std::size_t start = heap.granule_of(pointer_at(heap.address_of_unit(first)));
   const std::size_t step = info.slot_size >> granule_bits(heap.kind());

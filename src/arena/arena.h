@@ -23,6 +23,12 @@ struct TakenRun {
   bool zeroed = false;
 };
 
+// Dirty free memory, in bytes: what went back, and what did not.
+struct Purged {
+  std::size_t purged = 0;
+  std::size_t left = 0;
+};
+
 struct ArenaFigures {
   std::size_t most_grown = 0;  // the most that heaps.grown has been
   HeapFigures heaps;           // sums over the arena's heaps
@@ -103,9 +109,13 @@ class Arena {
   std::size_t take_from_stock(ClassIndex cls, void** out, std::size_t want);
   bool give_back(Heap& heap, void* slot);
   bool give_to_span(Heap& heap, void* slot);
-  void purge_if_due();
-  Purged purge_units(os::PurgeWay way, std::size_t least);
+  void give_back_if_due();
+  void purge_by_amount();
+  Purged purge_units(os::PurgeWay way, std::size_t least, bool with_tops);
   std::size_t purge_slots(os::PurgeWay way);
+  std::size_t trim_tops(const TrimRule& rule, os::PurgeWay way);
+  std::size_t purge(PurgeBatch& batch, os::PurgeWay way);
+  std::size_t unpurged_slots() const;
   void note_growth();
   void flush_transfer_stack(ClassIndex cls);
   void flush_transfer_stacks();
@@ -118,6 +128,7 @@ class Arena {
   // No heap below this one has a partly used span of the class. Null: none at all.
   Heap* partial_hint_[kClassCount + 1] = {};
   PurgeRule purge_rule_;
+  bool top_is_due_ = false;  // a top has reached the trim threshold
   std::size_t most_grown_ = 0;
   TransferStacks transfer_;
 };

@@ -10,8 +10,6 @@ namespace arenite {
 
 namespace {
 
-constexpr UnitIndex kHeapEnd{static_cast<std::uint32_t>(kUnitsPerHeap)};
-
 // The map becomes writable in steps of this many bytes.
 constexpr std::size_t kMapStep = kMaxPageSize;
 
@@ -171,17 +169,11 @@ std::size_t Heap::trimmable_top(const TrimRule& rule) const {
   return bytes == 0 ? 0 : align_down(end - align_up(end - bytes, page_granularity()), kUnitSize);
 }
 
-std::size_t Heap::trim_top(const TrimRule& rule, os::PurgeWay way) {
-  const std::size_t bytes = trimmable_top(rule);
-  if (bytes == 0) return 0;
-  const UnitIndex start = grown_ - units_for(bytes);
-  if (way == os::PurgeWay::kAdvise) {
-    const std::size_t purged = purge_units(start.value, grown_.value, way, /*least=*/1).purged;
-    // What the system would not take counts as top still, and is offered again.
-    if (dirty_units_.count(start.value, (grown_ - start).value) == 0) grown_ = start;
-    return purged;
-  }
-  // All that is committed behind the start goes, so that the committed part stays one piece.
+// All that is committed behind the start goes, so that the committed part stays one piece.
+std::size_t Heap::decommit_top(const TrimRule& rule) {
+  const std::size_t trimmable = trimmable_top(rule);
+  if (trimmable == 0) return 0;
+  const UnitIndex start = grown_ - units_for(trimmable);
   const std::size_t committed = (committed_ - start).value * kUnitSize;
   if (!os::decommit(pointer_at(address_of_unit(start)), committed)) return 0;
   dirty_units_.clear_range(start.value, (committed_ - start).value);
@@ -190,61 +182,98 @@ std::size_t Heap::trim_top(const TrimRule& rule, os::PurgeWay way) {
   return committed;
 }
 
-// The pages of the dirty units in a free range; units that share a page with others stay. A refusal by the system
-// leaves them dirty.
-Purged Heap::purge_units(std::size_t first, std::size_t end, os::PurgeWay way, std::size_t least) {
+// What the system would not take counts as top still, and is offered again.
+void Heap::lower_grown(const TrimRule& rule) {
+  const std::size_t trimmable = trimmable_top(rule);
+  if (trimmable == 0) return;
+  const UnitIndex start = grown_ - units_for(trimmable);
+  if (dirty_units_.count(start.value, (grown_ - start).value) == 0) grown_ = start;
+}
+
+// Holds the run if there is a piece in it: as many pieces as the batch has room for. Units that share a page with
+// others stay. False if it was not held; `from` receives where to go on.
+bool Heap::hold_pieces(UnitRange run, UnitIndex* from, std::size_t least, PurgeBatch* batch, std::size_t* left) {
   const std::size_t pages = page_granularity() / kUnitSize;
-  Purged result;
-  for (std::size_t dirty = dirty_units_.next_set(first); dirty < end;) {
+  const std::size_t end = run.end().value;
+  bool held = false;
+  std::size_t dirty = dirty_units_.next_set(from->value > run.first.value ? from->value : run.first.value);
+  while (dirty < end && batch->has_room()) {
     const std::size_t dirty_end = dirty_units_.next_clear(dirty) < end ? dirty_units_.next_clear(dirty) : end;
-    const std::size_t page_first = align_up(dirty, pages);
-    const std::size_t page_end = align_down(dirty_end, pages);
-    const std::size_t length = page_first < page_end ? (page_end - page_first) * kUnitSize : 0;
-    void* const start = pointer_at(address_of_unit({static_cast<std::uint32_t>(page_first)}));
-    if (length >= least && os::purge_pages(start, length, way)) {
-      dirty_units_.clear_range(page_first, page_end - page_first);
-      result.purged += length;
+    const std::size_t first = align_up(dirty, pages);
+    const std::size_t behind = align_down(dirty_end, pages);
+    const std::size_t bytes = first < behind ? (behind - first) * kUnitSize : 0;
+    if (bytes == 0 || bytes < least) {
+      *left += bytes;
     } else {
-      result.left += length;
+      const std::uintptr_t start = address_of_unit({static_cast<std::uint32_t>(first)});
+      batch->add(PurgePiece{.kind = PurgePiece::Kind::kUnits, .heap = this, .start = start, .bytes = bytes});
+      held = true;
     }
     dirty = dirty_units_.next_set(dirty_end);
   }
-  if (result.purged != 0) result.purged += purge_map(first, end, way);
-  return result;
+  *from = {static_cast<std::uint32_t>(dirty < end ? dirty : end)};
+  if (!held) return false;
+  batch->add(HeldRun{.heap = this, .range = run});
+  add_map_piece(run, batch);
+  Span& span = span_at(run.first);
+  span = Span{};
+  span.cls = kHeldClass;
+  span.units = static_cast<std::uint16_t>(run.count.value);
+  return true;
 }
 
 // The map of free units is all zeros, so its pages can go with them. That of runs is one page, and remembers freed
 // runs.
-std::size_t Heap::purge_map(std::size_t first, std::size_t end, os::PurgeWay way) {
-  if (kind_ == HeapKind::kRuns) return 0;
+void Heap::add_map_piece(UnitRange run, PurgeBatch* batch) {
+  if (kind_ == HeapKind::kRuns) return;
   const std::uintptr_t map = address_of(this) + kGranuleMapOffset;
-  const std::uintptr_t start = align_up(map + ((first * kUnitSize) >> granule_bits(kind_)), os::page_size());
-  const std::size_t mapped_end = (end * kUnitSize) >> granule_bits(kind_);
-  const std::uintptr_t stop =
+  const unsigned bits = arenite::granule_bits(kind_);
+  const std::uintptr_t start = align_up(map + ((run.first.value * kUnitSize) >> bits), os::page_size());
+  const std::size_t mapped_end = (run.end().value * kUnitSize) >> bits;
+  const std::uintptr_t end =
       align_down(map + (mapped_end < map_committed_ ? mapped_end : map_committed_), os::page_size());
-  if (start >= stop || !os::purge_pages(pointer_at(start), stop - start, way)) return 0;
-  return stop - start;
+  if (start >= end) return;
+  batch->add(PurgePiece{.kind = PurgePiece::Kind::kMap, .heap = this, .start = start, .bytes = end - start});
 }
 
-Purged Heap::purge_top(os::PurgeWay way, std::size_t least) {
-  return purge_units(top_.value, committed_.value, way, least);
-}
-
-Purged Heap::purge_free_units(os::PurgeWay way, std::size_t least) {
-  Purged purged;
-  for (std::size_t first = free_units_.lowest(); first != Bitmap<kUnitsPerHeap>::kNone;) {
-    const std::size_t end = free_units_.next_clear(first);
-    purged += purge_units(first, end, way, least);
-    first = free_units_.next_set(end);
+UnitIndex Heap::hold_units(UnitIndex from, std::size_t least, PurgeBatch* batch, std::size_t* left) {
+  while (batch->has_room()) {
+    const std::size_t free = free_units_.next_set(from.value);
+    if (free == Bitmap<kUnitsPerHeap>::kNone) return kHeapEnd;
+    const std::size_t first = free - free_units_.run_below(free);  // `from` may lie in a run that was held in part
+    const std::size_t end = free_units_.next_clear(free);
+    const UnitRange run{.first = {static_cast<std::uint32_t>(first)},
+                        .count = {static_cast<std::uint32_t>(end - first)}};
+    if (hold_pieces(run, &from, least, batch, left)) free_units_.clear_range(first, end - first);
   }
-  return purged;
+  return from;
 }
 
-std::size_t Heap::purge_free_slots(os::PurgeWay way) {
+UnitIndex Heap::hold_top(UnitIndex from, std::size_t least, PurgeBatch* batch, std::size_t* left) {
+  std::size_t dirty_end = top_.value;
+  for (std::size_t dirty; (dirty = dirty_units_.next_set(dirty_end)) != Bitmap<kUnitsPerHeap>::kNone;) {
+    dirty_end = dirty_units_.next_clear(dirty);
+  }
+  const UnitRange top{.first = top_, .count = UnitIndex{static_cast<std::uint32_t>(dirty_end)} - top_};
+  if (from >= top.end() || top.count.value == 0) return kHeapEnd;
+  if (hold_pieces(top, &from, least, batch, left)) {
+    top_ = top.end();
+    if (grown_ < top_) grown_ = top_;
+  }
+  return from < top.end() ? from : kHeapEnd;
+}
+
+void Heap::end_hold(UnitRange range) {
+  span_at(range.first) = Span{};
+  give_units(range);
+}
+
+std::size_t Heap::unpurged_slots() const {
   std::size_t bytes = 0;
-  for (Bitmap<kUnitsPerHeap>& spans : partial_) {
+  for (const Bitmap<kUnitsPerHeap>& spans : partial_) {
     for (std::size_t first = spans.lowest(); first != Bitmap<kUnitsPerHeap>::kNone; first = spans.next_set(first + 1)) {
-      bytes += purge_span(*this, {static_cast<std::uint32_t>(first)}, way);
+      const std::size_t unpurged = span_at({static_cast<std::uint32_t>(first)}).unpurged();
+      if (unpurged >= os::page_size()) bytes += unpurged;
     }
   }
   return bytes;
@@ -310,7 +339,7 @@ void Heap::check_invariants() const {
     }
     const Span& span = span_at(unit);
     ARENITE_CHECK(span.cls.value != 0 && span.units_before == 0 && span.units != 0);
-    if (span.cls != kRunClass) {
+    if (span.cls != kRunClass && span.cls != kHeldClass) {
       check_span(*this, unit);
       const bool listed = const_cast<Heap*>(this)->partial_spans(span.cls).test(unit.value);
       ARENITE_CHECK(listed == span.can_give());

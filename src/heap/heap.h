@@ -18,6 +18,7 @@
 #include "base/relaxed.h"
 #include "base/units.h"
 #include "heap/granule_map.h"
+#include "heap/purge_batch.h"
 #include "heap/span.h"
 #include "heap/trim.h"
 #include "os/overcommit.h"
@@ -25,6 +26,8 @@
 #include "policy/size_classes.h"
 
 namespace arenite {
+
+inline constexpr UnitIndex kHeapEnd{static_cast<std::uint32_t>(kUnitsPerHeap)};
 
 inline constexpr std::size_t kSpanTableOffset = 16_KiB;
 inline constexpr std::size_t kGranuleMapOffset = 128_KiB;
@@ -51,18 +54,7 @@ struct TakenUnits {
   std::uint32_t dirty;  // how many of them are not known to be zero
 };
 
-// Of dirty free units, in bytes: what went back, and what did not.
-struct Purged {
-  std::size_t purged = 0;
-  std::size_t left = 0;
-  Purged& operator+=(const Purged& other) {
-    purged += other.purged;
-    left += other.left;
-    return *this;
-  }
-};
-
-// What a heap holds, in bytes or counts. Sums over heaps are an arena's figures.
+// What a heap has, in bytes or counts. Sums over heaps are an arena's figures.
 struct HeapFigures {
   std::size_t reserved = 0;
   std::size_t committed = 0;   // units and map, readable and writable
@@ -123,15 +115,27 @@ class Heap {
   // The units directly behind `range`, if they are free. A count of 0 means that they are not.
   TakenUnits extend_units(UnitRange range, UnitCount more, const GrowthRule* growth);
 
+  UnitIndex grown() const { return grown_; }
   // The bytes of the free top that the rule gives back.
   std::size_t trimmable_top(const TrimRule& rule) const;
-  // Give them back; the number of bytes. By replacement, the commit charge falls as well.
-  std::size_t trim_top(const TrimRule& rule, os::PurgeWay way);
-  // Give back the pages of dirty units in the free top, and of those below it, in pieces of at least `least` bytes.
-  Purged purge_top(os::PurgeWay way, std::size_t least);
-  Purged purge_free_units(os::PurgeWay way, std::size_t least);
-  // Give back the whole pages of free slots in partly used spans, where enough has come back since the last time.
-  std::size_t purge_free_slots(os::PurgeWay way);
+  // Decommit them: the number of bytes. The commit charge falls.
+  std::size_t decommit_top(const TrimRule& rule);
+  // The top counts as obtained no longer than the rule says, if what is behind that is clean.
+  void lower_grown(const TrimRule& rule);
+
+  // Holds free runs that start at or behind `from`, for the pages of their dirty units in pieces of at least `least`
+  // bytes, as long as the batch has room. Where to go on; the heap's end if nothing is left. `left` receives the bytes
+  // of pieces that are too short.
+  UnitIndex hold_units(UnitIndex from, std::size_t least, PurgeBatch* batch, std::size_t* left);
+  // The same for the free top, from `from` on.
+  UnitIndex hold_top(UnitIndex from, std::size_t least, PurgeBatch* batch, std::size_t* left);
+  // The pages of the units have been given back.
+  void note_purged(UnitRange range) { dirty_units_.clear_range(range.first.value, range.count.value); }
+  // A held run is free again.
+  void end_hold(UnitRange range);
+
+  // Bytes of free slots that no purge has seen yet, in spans that have at least a page of them.
+  std::size_t unpurged_slots() const;
   // Give back the address space behind the top; the number of bytes. The heap grows again where that is still free.
   std::size_t release_reservation();
 
@@ -164,7 +168,7 @@ class Heap {
   //   I3  no free run is longer than longest_free_
   //   I4  dirty_units_ has members in [first_unit, committed) only
   //   I5  the map byte of a free unit's granules is 0, but for freed runs' first units
-  //   I6  each unit in [first_unit, top) is free or belongs to exactly one span
+  //   I6  each unit in [first_unit, top) is free or belongs to exactly one span or held run
   //   I7  partial_[c] has exactly the spans of class c that can give slots
   void check_invariants() const;
 
@@ -177,8 +181,8 @@ class Heap {
   // Whether units up to `end` are ready, or have been made so.
   bool make_ready(UnitIndex end, const GrowthRule* growth);
   TakenUnits taken(UnitRange range);
-  Purged purge_units(std::size_t first, std::size_t end, os::PurgeWay way, std::size_t least);
-  std::size_t purge_map(std::size_t first, std::size_t end, os::PurgeWay way);
+  bool hold_pieces(UnitRange run, UnitIndex* from, std::size_t least, PurgeBatch* batch, std::size_t* left);
+  void add_map_piece(UnitRange run, PurgeBatch* batch);
 
   HeapKind kind_;
   ArenaId arena_;

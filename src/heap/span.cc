@@ -10,8 +10,9 @@ namespace {
 
 // What the functions below need of a span, computed once.
 struct SpanView {
-  SpanView(Heap& owner, UnitIndex first)
+  SpanView(Heap& owner, UnitIndex first_unit)
       : heap(owner),
+        first(first_unit),
         span(owner.span_at(first)),
         map(owner.map()),
         first_granule(owner.granule_of(pointer_at(owner.address_of_unit(first)))),
@@ -21,6 +22,7 @@ struct SpanView {
   void* slot_at(std::size_t granule) const { return pointer_at(heap.address_of_granule(granule)); }
 
   Heap& heap;
+  UnitIndex first;
   Span& span;
   GranuleMap map;
   std::size_t first_granule;
@@ -58,6 +60,31 @@ std::size_t carve(const SpanView& view, void** out, std::size_t want) {
   return count;
 }
 
+// Holds the free slots in [from, end), and the untouched ones if those follow, for the whole pages before `stop`.
+void hold_stretch(const SpanView& view, std::size_t from, std::size_t end, std::uintptr_t stop, PurgeBatch* batch) {
+  const std::uintptr_t start = align_up(view.heap.address_of_granule(from), os::page_size());
+  stop = align_down(stop, os::page_size());
+  if (start >= stop) return;
+  Span& span = view.span;
+  const GranuleByte cached = GranuleByte::cached(span.cls);
+  const bool with_untouched = end == view.carved_end();
+  const std::size_t uncarved = with_untouched ? std::size_t{size_class(span.cls).slots_per_span} - span.carved : 0;
+  const std::size_t slots = (end - from) / view.granules_per_slot;
+  for (std::size_t slot = 0; slot < slots + uncarved; ++slot) {
+    view.map.set(from + slot * view.granules_per_slot, cached);
+  }
+  span.free = static_cast<std::uint16_t>(span.free - slots);
+  span.carved = static_cast<std::uint16_t>(span.carved + uncarved);
+  batch->add(PurgePiece{.kind = PurgePiece::Kind::kSlots,
+                        .heap = &view.heap,
+                        .start = start,
+                        .bytes = stop - start,
+                        .span = view.first,
+                        .first_granule = static_cast<std::uint32_t>(from),
+                        .slots = static_cast<std::uint16_t>(slots),
+                        .uncarved = static_cast<std::uint16_t>(uncarved)});
+}
+
 }  // namespace
 
 void open_span(Heap& heap, UnitRange range, ClassIndex cls) {
@@ -82,26 +109,43 @@ std::size_t take_slots(Heap& heap, UnitIndex first, void** out, std::size_t want
   return taken;
 }
 
-std::size_t purge_span(Heap& heap, UnitIndex first, os::PurgeWay way) {
+bool hold_slots(Heap& heap, UnitIndex first, PurgeBatch* batch) {
   const SpanView view(heap, first);
-  const std::size_t page = os::page_size();
-  if (view.span.unpurged() < page) return 0;
-  const GranuleByte free = GranuleByte::free(view.span.cls);
-  std::size_t bytes = 0;
+  Span& span = view.span;
+  if (span.unpurged() < os::page_size()) return true;
+  if (!batch->has_room(kMostPiecesOfSpan)) return false;
+  const GranuleByte free = GranuleByte::free(span.cls);
+  const std::size_t end = view.carved_end();
   std::size_t stretch = view.first_granule;  // all slots from here on are free
-  const std::uintptr_t span_end = heap.address_of_unit(first + UnitCount{view.span.units});
-  for (std::size_t granule = view.first_granule; granule <= view.carved_end(); granule += view.granules_per_slot) {
-    const bool at_end = granule == view.carved_end();
-    if (!at_end && view.map.get(granule) == free) continue;
-    const std::uintptr_t start = align_up(heap.address_of_granule(stretch), page);
-    const std::uintptr_t end = align_down(at_end ? span_end : heap.address_of_granule(granule), page);
+  for (std::size_t granule = view.first_granule; granule < end; granule += view.granules_per_slot) {
+    if (view.map.get(granule) == free) continue;
+    hold_stretch(view, stretch, granule, heap.address_of_granule(granule), batch);
     stretch = granule + view.granules_per_slot;
-    if (start >= end) continue;
-    if (!os::purge_pages(pointer_at(start), end - start, way)) return bytes;  // offered again at the next purge
-    bytes += end - start;
   }
-  view.span.clean = view.span.free;
-  return bytes;
+  hold_stretch(view, stretch, end, heap.address_of_unit(first + UnitCount{span.units}), batch);
+  span.clean = span.free;
+  if (!span.can_give()) heap.partial_spans(span.cls).clear(first.value);
+  return true;
+}
+
+bool end_slots(const PurgePiece& piece) {
+  const SpanView view(*piece.heap, piece.span);
+  Span& span = view.span;
+  const GranuleByte free = GranuleByte::free(span.cls);
+  const std::size_t uncarved_from = piece.first_granule + piece.slots * view.granules_per_slot;
+  for (std::size_t granule = piece.first_granule; granule < uncarved_from; granule += view.granules_per_slot) {
+    view.map.set(granule, free);
+  }
+  for (std::size_t slot = 0; slot < piece.uncarved; ++slot) {
+    view.map.set(uncarved_from + slot * view.granules_per_slot, {});
+  }
+  const std::size_t offset = piece.first_granule - view.first_granule;
+  if (offset < span.scan_from) span.scan_from = static_cast<std::uint16_t>(offset);
+  span.carved = static_cast<std::uint16_t>(span.carved - piece.uncarved);
+  span.free = static_cast<std::uint16_t>(span.free + piece.slots);
+  if (piece.gone) span.clean = static_cast<std::uint16_t>(span.clean + piece.slots);
+  if (span.can_give()) piece.heap->partial_spans(span.cls).set(piece.span.value);
+  return span.all_free();
 }
 
 UnitRange close_span(Heap& heap, UnitIndex first) {

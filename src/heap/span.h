@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "base/units.h"
-#include "os/overcommit.h"
+#include "heap/purge_batch.h"
 #include "policy/size_classes.h"
 
 namespace arenite {
@@ -37,9 +37,11 @@ void open_span(Heap& heap, UnitRange range, ClassIndex cls);
 std::size_t take_slots(Heap& heap, UnitIndex span, void** out, std::size_t want);
 // A cached slot comes back. False, and nothing done, if its byte in the map says that it is not cached.
 inline bool give_slot(Heap& heap, UnitIndex span, void* slot);  // in heap.h
-// Give back the whole pages that only free slots and untouched slots lie in, if at least a page's worth of slots has
-// come back since the last time. The number of bytes.
-std::size_t purge_span(Heap& heap, UnitIndex span, os::PurgeWay way);
+// Holds free slots, and untouched ones, for the whole pages that nothing else lies in, if at least a page's worth of
+// slots has come back since the last time, as long as the batch has room. False if it has not: then nothing was done.
+bool hold_slots(Heap& heap, UnitIndex span, PurgeBatch* batch);
+// The slots of a piece are free again. True if the whole span is.
+bool end_slots(const PurgePiece& piece);
 // Forget an all-free slot span; its units can then be given back.
 UnitRange close_span(Heap& heap, UnitIndex span);
 

@@ -83,4 +83,16 @@ class LockGuard {
   Lock& lock_;
 };
 
+// The lock is held before and after, not in between.
+class UnlockGuard {
+ public:
+  explicit UnlockGuard(Lock& lock) : lock_(lock) { lock_.release(); }
+  ~UnlockGuard() { lock_.acquire(); }
+  UnlockGuard(const UnlockGuard&) = delete;
+  UnlockGuard& operator=(const UnlockGuard&) = delete;
+
+ private:
+  Lock& lock_;
+};
+
 }  // namespace arenite::os

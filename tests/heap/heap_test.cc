@@ -10,6 +10,7 @@
 #include "fake/memory.h"
 #include "fake/process.h"
 #include "heap/heap_table.h"
+#include "heap/purging.h"
 #include "os/memory.h"
 
 namespace arenite {
@@ -377,7 +378,7 @@ TEST_F(HeapTest, ASmallReservationGrowsInPlace) {
     void* const in_the_way = os::map(64_KiB, 4_KiB);
     ASSERT_EQ(address_of(in_the_way), end);
   } else {
-    heap->trim_top({.threshold = 0, .pad = 0}, os::PurgeWay::kReplace);
+    trim_top(*heap, {.threshold = 0, .pad = 0}, os::PurgeWay::kReplace);
     heap->release_reservation();
     fake::place_next(address_of(heap) + heap->figures().reserved + 256_KiB);
     ASSERT_NE(os::map(64_KiB, 4_KiB), nullptr);
@@ -424,12 +425,12 @@ TEST_F(HeapTest, TrimmingGivesBackAllButThePadAndKeepsTheRest) {
     ASSERT_TRUE(model.take(100, 1, &kNoPad));
     model.give(model.runs().rbegin()->first);
     const std::size_t top = heap->figures().top;
-    EXPECT_EQ(heap->trim_top({.threshold = top + 1, .pad = 0}, way), 0U);
+    EXPECT_EQ(trim_top(*heap, {.threshold = top + 1, .pad = 0}, way), 0U);
     EXPECT_EQ(heap->figures().top, top);
-    EXPECT_GT(heap->trim_top({.threshold = top, .pad = 256_KiB}, way), 1_MiB);
+    EXPECT_GT(trim_top(*heap, {.threshold = top, .pad = 256_KiB}, way), 1_MiB);
     EXPECT_GE(heap->figures().top, 256_KiB);
     EXPECT_LE(heap->figures().top, 256_KiB + 2 * kUnitSize);
-    EXPECT_EQ(heap->trim_top({.threshold = 0, .pad = SIZE_MAX}, way), 0U);
+    EXPECT_EQ(trim_top(*heap, {.threshold = 0, .pad = SIZE_MAX}, way), 0U);
     model.check();
     model.check_patterns();
     const std::size_t usable = fake::usable_bytes();
@@ -448,7 +449,7 @@ TEST_F(HeapTest, WhatTheSystemWillNotTakeBackIsNotCalledZero) {
     ASSERT_TRUE(model.take(100, 1, &kNoPad));
     model.give(model.runs().rbegin()->first);
     fake::fail_all(way == os::PurgeWay::kReplace ? fake::Call::kDecommit : fake::Call::kPurge);
-    EXPECT_EQ(heap->trim_top({.threshold = 0, .pad = 0}, way), 0U);
+    EXPECT_EQ(trim_top(*heap, {.threshold = 0, .pad = 0}, way), 0U);
     fake::allow_all();
     model.check();
     ASSERT_TRUE(model.take(100, 1, &kNoPad));
@@ -464,9 +465,9 @@ TEST_F(HeapTest, WhatTheSystemWillNotTakeBackIsOfferedAgain) {
     ASSERT_TRUE(model.take(100, 1, &kNoPad));
     model.give(model.runs().rbegin()->first);
     fake::fail_call(1);
-    EXPECT_EQ(heap->trim_top({.threshold = 0, .pad = 0}, way), 0U);
+    EXPECT_EQ(trim_top(*heap, {.threshold = 0, .pad = 0}, way), 0U);
     ASSERT_TRUE(fake::refused());
-    EXPECT_GT(heap->trim_top({.threshold = 0, .pad = 0}, way), 1_MiB)
+    EXPECT_GT(trim_top(*heap, {.threshold = 0, .pad = 0}, way), 1_MiB)
         << (way == os::PurgeWay::kReplace ? "replace" : "advise");
     model.check();
   }
@@ -478,18 +479,52 @@ TEST_F(HeapTest, FreeUnitsInsideArePurgedAndReadAsZero) {
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(model.take(10, 1, &kNoPad));
   const std::uint32_t first = first_unit_of(HeapKind::kRuns).value;
   for (std::uint32_t run = 0; run < 9; run += 2) model.give(first + 10 * run);
-  EXPECT_EQ(heap->purge_free_units(os::PurgeWay::kAdvise, 10 * kUnitSize + 1).purged, 0U) << "all pieces are shorter";
-  EXPECT_EQ(heap->purge_free_units(os::PurgeWay::kAdvise, 10 * kUnitSize).purged, 50 * kUnitSize);
-  EXPECT_EQ(heap->purge_free_units(os::PurgeWay::kAdvise, 1).purged, 0U) << "once";
+  EXPECT_EQ(purge_free_units(*heap, 10 * kUnitSize + 1), 0U) << "all pieces are shorter";
+  EXPECT_EQ(purge_free_units(*heap, 10 * kUnitSize), 50 * kUnitSize);
+  EXPECT_EQ(purge_free_units(*heap, 1), 0U) << "once";
   model.check();
   model.check_patterns();
   const TakenUnits taken = heap->take_units({10}, {1}, nullptr);
   EXPECT_TRUE((taken.dirty == 0));
   fake::fail_all(fake::Call::kPurge);
   heap->give_units(taken.range);
-  EXPECT_EQ(heap->purge_free_units(os::PurgeWay::kAdvise, 1).purged, 0U);
+  EXPECT_EQ(purge_free_units(*heap, 1), 0U);
   fake::allow_all();
-  EXPECT_EQ(heap->purge_free_units(os::PurgeWay::kAdvise, 1).purged, 10 * kUnitSize) << "again after a refusal";
+  EXPECT_EQ(purge_free_units(*heap, 1), 10 * kUnitSize) << "again after a refusal";
+}
+
+TEST_F(HeapTest, WhatIsHeldIsNotTakenUntilItIsFreeAgain) {
+  Heap* const heap = create();
+  ModelledHeap model(heap);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(model.take(10, 1, &kNoPad));
+  const std::uint32_t first = first_unit_of(HeapKind::kRuns).value;
+  model.give(first + 10);
+  model.give(first + 30);  // the top
+  PurgeBatch batch;
+  std::size_t left = 0;
+  EXPECT_EQ(heap->hold_units({first}, 1, &batch, &left), kHeapEnd);
+  EXPECT_EQ(heap->hold_top({first}, 1, &batch, &left), kHeapEnd);
+  heap->check_invariants();
+  EXPECT_EQ(heap->take_units({10}, {1}, nullptr).range.count.value, 0U);
+  EXPECT_EQ(heap->extend_units({.first = {first}, .count = {10}}, {5}, nullptr).range.count.value, 0U);
+  EXPECT_EQ(finish_purge(batch, os::PurgeWay::kAdvise), 20 * kUnitSize);
+  model.check();
+  EXPECT_EQ(heap->take_units({10}, {1}, nullptr).range.first.value, first + 10);
+  EXPECT_EQ(heap->take_units({10}, {1}, nullptr).range.first.value, first + 30);
+}
+
+// More pieces than a batch has room for, in one run and in many.
+TEST_F(HeapTest, ManyPiecesComeInSeveralBatches) {
+  Heap* const heap = create();
+  ModelledHeap model(heap);
+  for (int i = 0; i < 400; ++i) ASSERT_TRUE(model.take(1, 1, &kNoPad));
+  const std::uint32_t first = first_unit_of(HeapKind::kRuns).value;
+  for (std::uint32_t unit = 0; unit < 398; unit += 2) model.give(first + unit);
+  EXPECT_EQ(purge_free_units(*heap, 1), 199 * kUnitSize) << "in many runs";
+  for (std::uint32_t unit = 1; unit < 398; unit += 2) model.give(first + unit);
+  EXPECT_EQ(purge_free_units(*heap, 1), 199 * kUnitSize) << "in one run";
+  EXPECT_EQ(purge_free_units(*heap, 1), 0U);
+  model.check();
 }
 
 struct Case {
@@ -542,10 +577,10 @@ void step(Heap* heap, ModelledHeap* model, std::mt19937_64& random, bool fails) 
       }
       break;
     case 9:
-      heap->trim_top({.threshold = random() % 2_MiB, .pad = random() % 1_MiB}, kBothWays[random() % 2]);
+      trim_top(*heap, {.threshold = random() % 2_MiB, .pad = random() % 1_MiB}, kBothWays[random() % 2]);
       break;
     case 10:
-      heap->purge_free_units(os::PurgeWay::kAdvise, 1);
+      purge_free_units(*heap, 1);
       break;
     default:
       if (random() % 4 == 0) heap->release_reservation();

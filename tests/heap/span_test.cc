@@ -11,6 +11,7 @@
 #include "fake/memory.h"
 #include "fake/process.h"
 #include "heap/heap.h"
+#include "heap/purging.h"
 
 namespace arenite {
 namespace {
@@ -179,6 +180,20 @@ TEST_P(SpanTest, PurgedSlotsAreTakenAndWrittenAgain) {
   heap_->check_invariants();
   EXPECT_EQ(take(info_.slots_per_span), slots);
   for (void* const slot : slots) std::memset(slot, 7, info_.slot_size);
+}
+
+TEST_P(SpanTest, HeldSlotsAreNotTakenUntilTheyAreFreeAgain) {
+  std::vector<void*> slots = take(info_.slots_per_span / 2);
+  for (void* const slot : slots) ASSERT_TRUE(give(slot));
+  PurgeBatch batch;
+  ASSERT_TRUE(hold_slots(*heap_, range_.first, &batch));
+  if (batch.empty()) return;  // less than a page
+  heap_->check_invariants();
+  EXPECT_TRUE(take(info_.slots_per_span).empty()) << "the untouched slots are held with the free ones";
+  EXPECT_GT(finish_purge(batch, os::PurgeWay::kAdvise), 0U);
+  heap_->check_invariants();
+  EXPECT_EQ(take(slots.size()), slots);
+  EXPECT_EQ(take(info_.slots_per_span).size(), info_.slots_per_span - slots.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Classes, SpanTest, ::testing::Values(1, 2, 3, 16, 17, 24, 25, 30, 43, 44));
