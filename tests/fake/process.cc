@@ -4,6 +4,8 @@
 
 #include "arena/registry.h"
 #include "cache/thread_cache.h"
+#include "fake/clock.h"
+#include "fake/file.h"
 #include "fake/memory.h"
 #include "heap/heap_table.h"
 #include "heap/large_mappings.h"
@@ -12,6 +14,9 @@
 namespace arenite::fake {
 
 namespace {
+
+// Long enough for what has been read from files to be read again.
+constexpr std::uint64_t kLater = 10'000'000;
 
 template <typename T>
 void make_new(T* object) {
@@ -28,6 +33,8 @@ void clear_heap_table(std::uintptr_t start, std::uintptr_t end) {
 }  // namespace
 
 void FreshProcess::renew() {
+  forget_files();
+  advance_clock(kLater);
   forget_everything(clear_heap_table);
   link_secret = 0x5bd1e995a7c3d960;
   arenas_made = 0;

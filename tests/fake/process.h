@@ -4,7 +4,8 @@
 namespace arenite::fake {
 
 // While one lives, nothing of an earlier test is left: options, registry, pool, large mappings, heap table, the calling
-// thread's cache are new, nothing is mapped. Threads that a test starts must have ended before.
+// thread's cache are new, nothing is mapped, files are the real ones, and some time has passed. Threads that a test
+// starts must have ended before.
 class FreshProcess {
  public:
   FreshProcess() { renew(); }
