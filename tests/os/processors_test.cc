@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "fake/file.h"
+
 namespace arenite::os {
 namespace {
 
@@ -39,15 +41,20 @@ TEST(Processors, QuotasAreRoundedUpToWholeProcessors) {
   }
 }
 
-TEST(Processors, TheGroupIsFoundByVersionAndController) {
-  constexpr const char* kGroups = "3:cpuset:/a\n2:cpu,cpuacct:/b/c\n1:name=systemd:/d\n0::/e/f\n";
-  EXPECT_EQ(control_group_path(kGroups, ""), "/e/f");
-  EXPECT_EQ(control_group_path(kGroups, "cpu"), "/b/c");
-  EXPECT_EQ(control_group_path(kGroups, "cpuacct"), "/b/c");
-  EXPECT_EQ(control_group_path(kGroups, "memory"), "");
-  EXPECT_EQ(control_group_path("0::/\n", ""), "") << "the root adds nothing to a path";
-  EXPECT_EQ(control_group_path("0::/x", ""), "/x") << "without an end of line";
-  for (const char* const odd : {"", "\n\n", "0", "0:", "0:cpu"}) EXPECT_EQ(control_group_path(odd, "cpu"), "") << odd;
+TEST(Processors, TheLeastQuotaOfTheGroupsAndThoseAboveHolds) {
+  const auto processors = [](const char* groups) {
+    fake::set_file("/proc/self/cgroup", groups);
+    return processor_count();
+  };
+  fake::hide("/sys/fs/cgroup");
+  const std::size_t all = processors("");  // one is the least in any case: then this shows little
+  fake::set_file("/sys/fs/cgroup/a/cpu.max", "50000 100000\n");
+  fake::set_file("/sys/fs/cgroup/cpu/b/cpu.cfs_quota_us", "50000\n");
+  fake::set_file("/sys/fs/cgroup/cpu/b/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(processors("0::/a/inner\n"), 1U);
+  EXPECT_EQ(processors("3:cpu,cpuacct:/b/inner\n"), 1U);
+  EXPECT_EQ(processors("3:cpu,cpuacct:/a\n0::/b\n"), all) << "of the other version";
+  fake::forget_files();
 }
 
 }  // namespace
