@@ -24,6 +24,7 @@ examples: dev/bench memory                                  all of the suite, th
           dev/bench memory --allocator glibc --allocator arenite --json build/figures.json
           dev/bench memory --allocator mine=./libmine.so    all allocators and one more
           dev/bench memory --allocator one=arenite,MALLOC_ARENA_MAX=1 --only 'larson*'
+          dev/bench memory --rounds 7 --markdown bench/RESULTS.md
           dev/bench memory --list
 
 In the tables, ↓ means that less is better, ↑ that more is; spread is the widest distance between the rounds of one
@@ -52,7 +53,7 @@ def _parse(arguments):
     parser.add_argument("--rounds", metavar="K", type=_positive, help="how often (3; with --quick 1)")
     parser.add_argument("--quick", action="store_true", help="short runs: the figures show little")
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="write all figures of all runs there")
-    parser.add_argument("--markdown", metavar="FILE", type=pathlib.Path, help="write the tables there")
+    parser.add_argument("--markdown", metavar="FILE", type=pathlib.Path, help="write the tables there, in a page with the suite's marks between them")
     parser.add_argument("--list", action="store_true", help="print the workloads and end")
     return parser.parse_args(arguments)
 
@@ -79,12 +80,12 @@ class Rounds:
         self._times = {}
         self._runs = [(number, workload, allocator) for number in range(1, count + 1) for workload in workloads
                       if number == 1 or not workload.once for allocator in allocators]
-        self._count = count
+        self.count = count
 
     def run_all(self):
         for index, (number, workload, allocator) in enumerate(self._runs):
             left = sum(self._expected(run[1], run[2]) for run in self._runs[index:])
-            print(f"[{index + 1}/{len(self._runs)}] round {number}/{self._count}, {_minutes(left)} left: "
+            print(f"[{index + 1}/{len(self._runs)}] round {number}/{self.count}, {_minutes(left)} left: "
                   f"{workload.name} on {allocator.name} … ", end="", file=sys.stderr, flush=True)
             start = time.monotonic()
             try:
@@ -127,7 +128,7 @@ def _as_json(machine, workloads, allocators, rounds):
 
 
 def _write(options, machine, workloads, allocators, rounds):
-    print(machine_module.text_of(machine, allocators))
+    print(machine_module.text_of(machine, allocators, rounds.count))
     for workload in workloads:
         print(tables.terminal(workload, allocators, rounds.results, options.quick))
     for failure in rounds.failures:
@@ -137,7 +138,9 @@ def _write(options, machine, workloads, allocators, rounds):
         options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     if options.markdown:
         texts = [tables.markdown(workload, allocators, rounds.results, options.quick) for workload in workloads]
-        options.markdown.write_text("\n".join([machine_module.text_of(machine, allocators), *texts]), encoding="utf-8")
+        page = options.markdown.read_text(encoding="utf-8") if options.markdown.is_file() else ""
+        text = "\n".join([machine_module.text_of(machine, allocators, rounds.count), *texts])
+        options.markdown.write_text(tables.put_into(page, options.suite, text), encoding="utf-8")
 
 
 def _prepare(workloads, allocators):

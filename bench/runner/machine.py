@@ -36,15 +36,16 @@ def describe():
         "processor": _processor(),
         "processors": len(os.sched_getaffinity(0)),
         "memory_gib": round(memory / 2**30, 1),
-        "kernel": platform.release(),
+        "kernel": platform.release().partition("-")[0],
         "overcommit_mode": _first_line("/proc/sys/vm/overcommit_memory"),
         "huge_pages": _huge_pages(),
         "load_at_start": round(os.getloadavg()[0], 2),
     }
 
 
-def text_of(machine, allocators):
+def text_of(machine, allocators, rounds):
     versions = ", ".join(f"{allocator.name} {allocator.version}" for allocator in allocators)
-    return (f"{machine['date']}; {machine['processors']} x {machine['processor']}, {machine['memory_gib']} GiB, "
+    repeats = "one round" if rounds == 1 else f"medians of {rounds} rounds"
+    return (f"{machine['date']}, {repeats}; {machine['processors']} x {machine['processor']}, {machine['memory_gib']} GiB, "
             f"Linux {machine['kernel']}, overcommit mode {machine['overcommit_mode']}, transparent huge pages "
-            f"{machine['huge_pages']}, load {machine['load_at_start']}\n{versions}\n")
+            f"{machine['huge_pages']}, load {machine['load_at_start']} at the start\n\n{versions}\n")

@@ -38,9 +38,8 @@ def rows_of(workload, allocators, results):
     return rows if repeated else [row[:-1] for row in rows]
 
 
-def title_of(workload, quick):
-    arguments = workload.quick_arguments if quick else workload.arguments
-    return f"{workload.name}: {workload.about} ({workload.program} {arguments})"
+def _command_of(workload, quick):
+    return f"{workload.program} {workload.quick_arguments if quick else workload.arguments}"
 
 
 def _columns(rows):
@@ -50,7 +49,7 @@ def _columns(rows):
 
 
 def terminal(workload, allocators, results, quick):
-    lines = [title_of(workload, quick)]
+    lines = [f"{workload.name}: {workload.about} ({_command_of(workload, quick)})"]
     lines += ["  " + "  ".join([label, *cells]) for label, cells in _columns(rows_of(workload, allocators, results))]
     return "\n".join(lines) + "\n"
 
@@ -58,5 +57,14 @@ def terminal(workload, allocators, results, quick):
 def markdown(workload, allocators, results, quick):
     rows = [f"| {label} | {' | '.join(cells)} |" for label, cells in
             _columns(rows_of(workload, allocators, results))]
+    text = f"{workload.about[0].upper()}{workload.about[1:]} (`{_command_of(workload, quick)}`)"
     rule = "|---" + "|--:" * (rows[0].count("|") - 2) + "|"
-    return "\n".join([f"**{title_of(workload, quick)}**", "", rows[0], rule, *rows[1:]]) + "\n"
+    return "\n".join([f"### {workload.name}", "", f"{text}.", "", rows[0], rule, *rows[1:]]) + "\n"
+
+
+def put_into(page, suite, text):
+    """The text in place of what stands between the suite's marks in the page; alone in a page without marks."""
+    begin, end = f"<!-- {suite}: begin -->\n", f"<!-- {suite}: end -->\n"
+    before, found, rest = page.partition(begin)
+    _, found_end, after = rest.partition(end)
+    return f"{before}{begin}\n{text}\n{end}{after}" if found and found_end else text
