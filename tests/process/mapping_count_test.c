@@ -1,31 +1,82 @@
-// Thousands of live blocks from 16 KiB to 512 KiB, replaced at random, need far fewer mappings than there are blocks:
-// the kernel allows 65530 of them for a process.
+// Thousands of live blocks, replaced at random, need far fewer mappings than there are blocks: the kernel allows 65530
+// of them for a process. malloc_trim does not add to them, neither every few steps nor where it gives back what is free
+// among live blocks.
 #include "support.h"
 
-enum { kBlocks = 3000, kSteps = 25000, kMostMappings = 1000 };
+enum { kMostBlocks = 3000, kSmallBlocks = 100000, kSmallSize = 600, kMostLeft = 200 };
 
-static unsigned char* blocks[kBlocks];
+struct Traffic {
+  int blocks;
+  int steps;
+  int steps_per_trim;  // 0: no trims
+  size_t least, most;  // bytes of a block
+  long most_mappings;
+};
 
-int main(void) {
-  uint64_t random = 3;
+static const struct Traffic without_trims = {3000, 25000, 0, 16 * KIB, 512 * KIB, 1000};
+static const struct Traffic with_trims = {500, 20000, 4, 16 * KIB, 2 * MIB, 250};
+
+static unsigned char* blocks[kMostBlocks];
+static unsigned char* small_blocks[kSmallBlocks];
+static uint64_t random_state = 3;
+
+static void check_left(const char* when) {
+  malloc_trim(0);
+  const long left = mapping_count();
+  if (left > kMostLeft) fail("%s: %ld mappings are left when everything has been freed", when, left);
+}
+
+static void replace_at_random(const struct Traffic* traffic, const char* what) {
   long most = 0;
-  const double end = seconds_now() + 20;
-  for (int step = 0; step < kSteps && seconds_now() < end; step++) {
-    const size_t index = step < kBlocks ? (size_t)step : next_random(&random) % kBlocks;
+  const double end = seconds_now() + 8;
+  for (int step = 0; step < traffic->steps && seconds_now() < end; step++) {
+    const size_t index = step < traffic->blocks ? (size_t)step : next_random(&random_state) % (size_t)traffic->blocks;
     free(blocks[index]);
-    const size_t size = 16 * KIB + next_random(&random) % (496 * KIB);
+    const size_t size = traffic->least + next_random(&random_state) % (traffic->most - traffic->least);
     blocks[index] = (unsigned char*)malloc(size);
     REQUIRE(blocks[index] != NULL);
     blocks[index][0] = blocks[index][size - 1] = 1;
-    if (step % 1000 == 999) {
+    if (traffic->steps_per_trim != 0 && step % traffic->steps_per_trim == 0) malloc_trim(0);
+    if (step % 250 == 249) {
       const long now = mapping_count();
       if (now > most) most = now;
     }
   }
-  if (most > kMostMappings) fail("%ld mappings for %d live blocks", most, kBlocks);
-  for (int i = 0; i < kBlocks; i++) free(blocks[i]);
+  if (most > traffic->most_mappings) fail("%s: %ld mappings for %d live blocks", what, most, traffic->blocks);
+  for (int i = 0; i < traffic->blocks; i++) {
+    free(blocks[i]);
+    blocks[i] = NULL;
+  }
+  check_left(what);
+}
+
+// One block of sixteen stays, so that free pages lie everywhere among the used ones.
+static void trim_among_live_blocks(void) {
+  for (int i = 0; i < kSmallBlocks; i++) {
+    small_blocks[i] = (unsigned char*)malloc(kSmallSize);
+    REQUIRE(small_blocks[i] != NULL);
+    memset(small_blocks[i], 1, kSmallSize);
+  }
+  const long mappings = mapping_count();
+  const long resident = resident_kib();
+  for (int i = 0; i < kSmallBlocks; i++) {
+    if (next_random(&random_state) % 16 == 0) continue;
+    free(small_blocks[i]);
+    small_blocks[i] = NULL;
+  }
   malloc_trim(0);
-  const long left = mapping_count();
-  if (left > 200) fail("%ld mappings are left when everything has been freed", left);
+  const long given_back = resident - resident_kib();
+  if (given_back < kSmallBlocks * kSmallSize / 1024 / 4)
+    fail("only %ld KiB of small blocks were given back", given_back);
+  const long more = mapping_count() - mappings;
+  if (more > 50) fail("trimming among live blocks made %ld mappings more", more);
+  for (int i = 0; i < kSmallBlocks; i++) free(small_blocks[i]);
+  check_left("small blocks");
+}
+
+int main(void) {
+  replace_at_random(&without_trims, "without trims");
+  replace_at_random(&with_trims, "with trims");
+  trim_among_live_blocks();
   return 0;
 }
