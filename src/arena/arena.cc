@@ -16,6 +16,9 @@ TrimRule trim_rule() { return {.threshold = options.trim_threshold(), .pad = opt
 // Shorter pieces of free memory are purged only if there is too much of them.
 constexpr std::size_t kWorthACall = 256_KiB;
 
+// While slack is tolerated for the time being, the clock is read once in so many calls.
+constexpr std::uint32_t kCallsBetweenTimes = 64;
+
 // An arena's share, but not so little that small heaps make calls all the time.
 std::size_t floor_share() {
   constexpr std::size_t kLeastShare = 128_KiB;
@@ -63,8 +66,10 @@ void* Arena::give_slots(void* const* slots, std::size_t count) {
 std::size_t Arena::take_from_span(Heap& heap, UnitIndex first, void** out, std::size_t want) {
   const Span& span = heap.span_at(first);
   const std::size_t unpurged = span.unpurged();
+  const std::size_t clean = span.clean;
   const std::size_t taken = arenite::take_slots(heap, first, out, want);
   purge_rule_.note_taken(taken * size_class(span.cls).slot_size);
+  purge_rule_.note_fresh((clean - span.clean) * size_class(span.cls).slot_size);
   purge_rule_.remove_slack(unpurged - span.unpurged());
   return taken;
 }
@@ -135,8 +140,8 @@ Arena::UnitsOf Arena::take_units(HeapKind kind, UnitCount count, UnitCount align
     if (growing && !may_grow) return {};
     for (Heap* heap = first_heap(kind); heap != nullptr; heap = heap->next()) {
       const TakenUnits units = heap->take_units(count, alignment, growing ? &growth : nullptr);
-      purge_rule_.remove_slack(units.dirty * kUnitSize);
       if (units.range.count.value == 0) continue;
+      note_units(units);
       if (growing) note_growth();
       return {.heap = heap, .units = units};
     }
@@ -153,8 +158,14 @@ Arena::UnitsOf Arena::take_units(HeapKind kind, UnitCount count, UnitCount align
   const TakenUnits units = heap->take_units(count, alignment, &growth);
   if (units.range.count.value == 0 && heap->destroy()) return {};
   list_heap(heap);
+  note_units(units);
   note_growth();
   return {.heap = units.range.count.value == 0 ? nullptr : heap, .units = units};
+}
+
+void Arena::note_units(const TakenUnits& taken) {
+  purge_rule_.remove_slack(taken.dirty * kUnitSize);
+  purge_rule_.note_fresh((taken.range.count.value - taken.dirty) * kUnitSize);
 }
 
 void Arena::list_heap(Heap* added) {
@@ -182,7 +193,12 @@ void Arena::give_back_if_due() {
     top_is_due_ = false;
     purge_rule_.remove_slack(trim_tops(trim_rule(), os::purge_way()));
   }
-  if (ARENITE_UNLIKELY(purge_rule_.is_due(purge_bound()))) purge_by_amount();
+  const PurgeRule::Bound bound = purge_bound();
+  if (ARENITE_UNLIKELY(purge_rule_.is_tolerated(bound)) && ++untimed_calls_ >= kCallsBetweenTimes) {
+    untimed_calls_ = 0;
+    purge_rule_.note_time(os::monotonic_microseconds());
+  }
+  if (ARENITE_UNLIKELY(purge_rule_.is_due(bound))) purge_by_amount();
 }
 
 // The large pieces first; the small ones, and those in partly used spans, only while there is too much left.
@@ -350,7 +366,7 @@ bool Arena::resize_run(void* run, UnitCount count) {
   if (count > old_count) {
     const TakenUnits added = heap.extend_units({.first = first, .count = old_count}, count - old_count, &growth);
     if (added.range.count.value == 0) return false;
-    purge_rule_.remove_slack(added.dirty * kUnitSize);
+    note_units(added);
     purge_rule_.note_taken(added.range.count.value * kUnitSize);
   }
   span.units = static_cast<std::uint16_t>(count.value);

@@ -100,6 +100,7 @@ class Arena {
 
   Heap* first_heap(HeapKind kind) const { return heaps_[static_cast<std::size_t>(kind)].get(); }
   UnitsOf take_units(HeapKind kind, UnitCount count, UnitCount alignment, bool may_grow);
+  void note_units(const TakenUnits& taken);
   void list_heap(Heap* added);
   void give_units(Heap& heap, UnitRange range);
 
@@ -128,6 +129,7 @@ class Arena {
   // No heap below this one has a partly used span of the class. Null: none at all.
   Heap* partial_hint_[kClassCount + 1] = {};
   PurgeRule purge_rule_;
+  std::uint32_t untimed_calls_ = 0;
   bool top_is_due_ = false;  // a top has reached the trim threshold
   std::size_t most_grown_ = 0;
   TransferStacks transfer_;

@@ -3,8 +3,9 @@
 // lock.
 //
 // `slack` is the memory that a purge now could give back: dirty free units, and free slots that were live at the last
-// purge. A purge is due when it exceeds a share of what is in use, and a floor. Traffic that takes back within a second
-// what was just purged doubles the bound, up to a limit; each second without that halves it again.
+// purge. A purge is due when it exceeds a floor, and a share of what is in use. Traffic that takes back within a second
+// more than half of what was purged would make calls for nothing: twice that much slack is tolerated from then on, at
+// most what the heaps have ever held at once since, and half of it after each second without such a regret.
 #pragma once
 
 #include <cstddef>
@@ -20,57 +21,67 @@ class PurgeRule {
     std::size_t percent;
   };
 
-  void note_taken(std::size_t bytes) {
-    in_use_ += bytes;
-    if (in_use_ > peak_) peak_ = in_use_;
-  }
+  void note_taken(std::size_t bytes) { in_use_ += bytes; }
   void note_given(std::size_t bytes) { in_use_ -= bytes < in_use_ ? bytes : in_use_; }
+  // Of what was taken, so much has no pages yet: never had any, or was purged.
+  void note_fresh(std::size_t bytes) { fresh_ += bytes; }
 
   void add_slack(std::size_t bytes) { slack_ += bytes; }
   void remove_slack(std::size_t bytes) { slack_ -= bytes < slack_ ? bytes : slack_; }
 
   bool is_due(Bound bound) const {
-    // Without the factor first: it is never below 1, and this is all that most calls come to.
+    // The floor first: this is all that most calls come to.
     return slack_ > bound.floor && slack_ > limit(bound);
+  }
+  // Only what is tolerated for the time being keeps a purge from being due: tell the time now and then.
+  bool is_tolerated(Bound bound) const { return slack_ > base(bound) && slack_ <= tolerated_; }
+  void note_time(std::uint64_t now) {
+    const std::uint64_t seconds = (now - calm_since_) / kSecond;
+    if (seconds == 0) return;
+    tolerated_ = seconds < 64 ? tolerated_ >> seconds : 0;
+    calm_since_ = now;
+    purged_ = 0;
+    peak_ = 0;
   }
 
   // A purge is being made at `now` (microseconds).
   void note_purge(std::uint64_t now) {
-    const std::uint64_t since = now - purged_at_;
-    const bool regretted = since < kRegretMicroseconds && peak_ - in_use_at_purge_ > purged_ / 2 && purged_ != 0;
-    if (regretted) {
-      if (factor_ < kMaxFactor) factor_ *= 2;
-    } else {
-      for (std::uint64_t second = 0; second < since / kRegretMicroseconds && factor_ > 1; ++second) factor_ /= 2;
+    note_time(now);
+    if (in_use_ + slack_ > peak_) peak_ = in_use_ + slack_;
+    const std::size_t regretted = fresh_ < purged_ ? fresh_ : purged_;
+    if (regretted > purged_ / 2) {
+      const std::size_t wanted = tolerated_ > regretted ? 2 * tolerated_ : 2 * regretted;
+      tolerated_ = wanted < peak_ ? wanted : peak_;
+      calm_since_ = now;
+      purged_ = 0;
     }
-    purged_ = slack_;
+    if (purged_ == 0) fresh_ = 0;
+    purged_ += slack_;
     slack_ = 0;
-    in_use_at_purge_ = in_use_;
-    peak_ = in_use_;
-    purged_at_ = now;
   }
 
   // What may stay: slack above this makes a purge due.
-  std::size_t limit(Bound bound) const {
-    const std::size_t share = in_use_ / 100 * bound.percent;
-    return (share > bound.floor ? share : bound.floor) * factor_;
-  }
+  std::size_t limit(Bound bound) const { return tolerated_ > base(bound) ? tolerated_ : base(bound); }
 
   std::size_t in_use() const { return in_use_; }
   std::size_t slack() const { return slack_; }
 
  private:
-  static constexpr std::uint64_t kRegretMicroseconds = 1'000'000;
-  static constexpr std::size_t kMaxFactor = 64;
+  static constexpr std::uint64_t kSecond = 1'000'000;
+
+  std::size_t base(Bound bound) const {
+    const std::size_t share = in_use_ / 100 * bound.percent;
+    return share > bound.floor ? share : bound.floor;
+  }
 
   std::size_t in_use_ = 0;  // bytes of slots and runs that are out of their heaps
   std::size_t slack_ = 0;
-  std::size_t factor_ = 1;
-  // Of the last purge: how much, when, what was in use then, and the most since.
+  std::size_t tolerated_ = 0;
+  // Of the purges since the last regret or calm second: how much went, and how much fresh memory was taken since.
   std::size_t purged_ = 0;
-  std::size_t in_use_at_purge_ = 0;
-  std::size_t peak_ = 0;
-  std::uint64_t purged_at_ = 0;
+  std::size_t fresh_ = 0;
+  std::size_t peak_ = 0;  // the most in use and slack together, at the purges since the last calm second
+  std::uint64_t calm_since_ = 0;
 };
 
 }  // namespace arenite

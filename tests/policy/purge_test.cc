@@ -34,31 +34,79 @@ TEST(PurgeRule, NothingWraps) {
   EXPECT_TRUE(rule.is_due({.floor = 0, .percent = 0}));
 }
 
-// One round of traffic that takes back at once what has just been purged.
-void regret(PurgeRule* rule, std::uint64_t now) {
-  rule->add_slack(2000);
-  rule->note_given(2000);
+// A purge of all that is slack, after which the traffic takes it back at once.
+void purge_and_regret(PurgeRule* rule, std::size_t bytes, std::uint64_t now) {
+  rule->add_slack(bytes);
   rule->note_purge(now);
-  rule->note_taken(2000);
+  rule->note_fresh(bytes);
 }
 
-TEST(PurgeRule, RegretDoublesTheBoundUpToALimitAndTimeHalvesIt) {
+TEST(PurgeRule, TwiceWhatWasRegrettedIsToleratedUntilCalmSecondsHaveGone) {
   PurgeRule rule;
-  rule.note_taken(3000);
+  rule.note_taken(9000);
   std::uint64_t now = 100 * kSecond;
-  for (int round = 0; round < 3; ++round) regret(&rule, now += kSecond / 10);
-  // The first purge had none before it to regret.
+  purge_and_regret(&rule, 2000, now);
+  EXPECT_EQ(rule.limit(kBound), 1000U) << "the first purge had none before it to regret";
+  purge_and_regret(&rule, 2000, ++now);
+  EXPECT_EQ(rule.limit(kBound), 4000U);
   rule.add_slack(4000);
-  EXPECT_FALSE(rule.is_due(kBound)) << "four times the floor";
+  EXPECT_FALSE(rule.is_due(kBound));
+  EXPECT_TRUE(rule.is_tolerated(kBound));
   rule.add_slack(1);
   EXPECT_TRUE(rule.is_due(kBound));
-  for (int round = 0; round < 30; ++round) regret(&rule, now += kSecond / 10);
-  rule.remove_slack(SIZE_MAX);
-  rule.add_slack(64 * 1000 + 1);
-  EXPECT_TRUE(rule.is_due(kBound)) << "at most 64 times";
-  rule.note_purge(now += 10 * kSecond);
+  rule.remove_slack(1);
+  rule.note_time(now += kSecond);
+  EXPECT_TRUE(rule.is_due(kBound)) << "half of it after a second";
+  rule.note_time(now += kSecond);
+  EXPECT_EQ(rule.limit(kBound), 1000U) << "the floor";
+}
+
+TEST(PurgeRule, NoMoreIsToleratedThanTheHeapsEverHeld) {
+  PurgeRule rule;
+  rule.note_taken(3000);
+  std::uint64_t now = kSecond;
+  for (int round = 0; round < 20; ++round) purge_and_regret(&rule, 2000, ++now);
+  EXPECT_EQ(rule.limit(kBound), 5000U);
+}
+
+// What grew long after a small purge says nothing about that purge.
+TEST(PurgeRule, NoMoreIsRegrettedThanWasPurged) {
+  PurgeRule rule;
   rule.add_slack(1001);
-  EXPECT_TRUE(rule.is_due(kBound)) << "as at the start after some quiet seconds";
+  rule.note_purge(kSecond);
+  rule.note_taken(50'000);
+  rule.note_fresh(50'000);
+  rule.note_given(45'000);
+  rule.add_slack(45'000);
+  rule.note_purge(kSecond + 1);
+  EXPECT_EQ(rule.limit(kBound), 2002U);
+}
+
+TEST(PurgeRule, ManySmallPurgesAreRegrettedTogether) {
+  PurgeRule rule;
+  std::uint64_t now = kSecond;
+  for (int round = 0; round < 10; ++round) {
+    rule.add_slack(2000);
+    rule.note_purge(++now);
+  }
+  rule.note_taken(20'000);
+  rule.note_fresh(20'000);
+  rule.note_purge(++now);
+  EXPECT_EQ(rule.limit(kBound), 20'000U) << "the most there was";
+}
+
+// Traffic that takes memory again, but such as still has its pages, has lost nothing.
+TEST(PurgeRule, WhatHasItsPagesIsNotRegretted) {
+  PurgeRule rule;
+  std::uint64_t now = kSecond;
+  for (int round = 0; round < 20; ++round) {
+    rule.add_slack(2000);
+    rule.note_purge(++now);
+    rule.note_taken(2000);
+  }
+  rule.note_given(40'000);
+  rule.add_slack(1001);
+  EXPECT_TRUE(rule.is_due(kBound));
 }
 
 TEST(PurgeRule, ShrinkingIsNotRegretted) {
