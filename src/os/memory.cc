@@ -4,6 +4,8 @@
 #include <linux/mman.h>
 #include <sys/mman.h>
 
+#include <bit>
+
 #include "base/bits.h"
 #include "base/relaxed.h"
 #include "os/process_start.h"
@@ -17,13 +19,13 @@ constexpr long kPrivateAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 // A reservation is never charged, whatever the overcommit policy.
 constexpr long kReservation = kPrivateAnonymous | MAP_NORESERVE;
 
+bool succeeded(long result) { return !failed(result); }
+
 void* map_pages(const void* hint, std::size_t bytes, long protection, long flags) {
   const long result =
       system_call(SYS_mmap, as_argument(hint), as_argument(bytes), protection, flags, /*fd=*/-1, /*offset=*/0);
   return failed(result) ? nullptr : pointer_at(static_cast<std::uintptr_t>(result));
 }
-
-bool succeeded(long result) { return !failed(result); }
 
 // Where the kernel's choice is not aligned, the aligned place just below it is tried (the kernel fills address space
 // downwards), and then more than asked for is mapped and its ends are cut off. The first way needs no more address
@@ -53,6 +55,23 @@ void* map_aligned(std::size_t bytes, std::size_t alignment, long protection, lon
     return nullptr;
   }
   return pointer_at(aligned);
+}
+
+void* map_pool_pages(const void* hint, std::size_t bytes, std::size_t huge_page_size, long flags) {
+  const long size_flag = static_cast<long>(std::countr_zero(huge_page_size)) << MAP_HUGE_SHIFT;
+  return map_pages(hint, bytes, PROT_READ | PROT_WRITE, kPrivateAnonymous | MAP_HUGETLB | size_flag | flags);
+}
+
+// To be asked first: a kernel that cannot move such pages unmaps the target before it says so. It takes a length of
+// less than a page for a wish to cut the page, and refuses; others round the length up and find nothing to do.
+bool can_move_pool_pages(const void* pages, std::size_t huge_page_size) {
+  return succeeded(
+      system_call(SYS_mremap, as_argument(pages), as_argument(huge_page_size), as_argument(page_size()), /*flags=*/0));
+}
+
+bool move_pool_pages(const void* pages, const void* target, std::size_t bytes) {
+  return succeeded(system_call(SYS_mremap, as_argument(pages), as_argument(bytes), as_argument(bytes),
+                               MREMAP_MAYMOVE | MREMAP_FIXED, as_argument(target)));
 }
 
 }  // namespace
@@ -87,9 +106,8 @@ bool purge(void* address, std::size_t bytes) {
   return succeeded(system_call(SYS_madvise, as_argument(address), as_argument(bytes), MADV_DONTNEED));
 }
 
-// With the flags of the reservation around it, so that the kernel keeps them in one mapping.
 bool replace(void* address, std::size_t bytes) {
-  return map_pages(address, bytes, PROT_READ | PROT_WRITE, kReservation | MAP_FIXED) != nullptr;
+  return map_pages(address, bytes, PROT_READ | PROT_WRITE, kPrivateAnonymous | MAP_FIXED) != nullptr;
 }
 
 bool decommit(void* address, std::size_t bytes) {
@@ -113,6 +131,36 @@ void* move(void* address, std::size_t old_bytes, std::size_t new_bytes) {
   const long result =
       system_call(SYS_mremap, as_argument(address), as_argument(old_bytes), as_argument(new_bytes), MREMAP_MAYMOVE);
   return failed(result) ? nullptr : pointer_at(static_cast<std::uintptr_t>(result));
+}
+
+bool advise_huge(void* address, std::size_t bytes, bool wanted) {
+  const int advice = wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
+  return succeeded(system_call(SYS_madvise, as_argument(address), as_argument(bytes), advice));
+}
+
+// The pages are mapped somewhere and then moved: a fixed mapping would unmap what is there before it finds that the
+// pool is empty, and the range would be anybody's for a moment.
+bool commit_huge(void* address, std::size_t bytes, std::size_t huge_page_size) {
+  void* const pages = map_pool_pages(nullptr, bytes, huge_page_size, /*flags=*/0);
+  if (pages == nullptr) return false;
+  if (can_move_pool_pages(pages, huge_page_size)) {
+    if (move_pool_pages(pages, address, bytes)) return true;
+    reserve_at(address, bytes);  // a kernel that is out of memory itself may have come as far as to unmap it
+  }
+  release(pages, bytes);
+  return false;
+}
+
+// Where the pages alone do not give the alignment, a reservation finds the place: to map more and cut the ends off
+// would need a pool that has more.
+void* map_huge(std::size_t bytes, std::size_t alignment, std::size_t huge_page_size) {
+  if (alignment <= huge_page_size) return map_pool_pages(nullptr, bytes, huge_page_size, /*flags=*/0);
+  void* const place = reserve(bytes, alignment);
+  if (place == nullptr || !release(place, bytes)) return nullptr;
+  void* const pages = map_pool_pages(place, bytes, huge_page_size, MAP_FIXED_NOREPLACE);
+  if (pages == nullptr || pages == place) return pages;
+  release(pages, bytes);  // a kernel before 4.17 takes the address as a hint
+  return nullptr;
 }
 
 }  // namespace arenite::os

@@ -35,4 +35,18 @@ bool resize_in_place(void* address, std::size_t old_bytes, std::size_t new_bytes
 // The same where the system finds room; the old range is then unmapped. Null, and nothing changed, on failure.
 void* move(void* address, std::size_t old_bytes, std::size_t new_bytes);
 
+// Ask the kernel to use transparent huge pages in the range, or not to. False where it has none.
+bool advise_huge(void* address, std::size_t bytes, bool wanted);
+
+// Memory in pages of `huge_page_size` (a power of two) from the kernel's pool; what is given is set aside for the
+// process at once. Addresses and lengths, of these and of all later calls on such ranges, are whole pages of that size:
+// for less the kernel refuses, or purges nothing and does not say so. replace() (by usual pages), decommit() and
+// release() give pages back to the pool. purge() may keep them set aside, or lend them out, and then ends the process
+// that comes back for one that is not there.
+//
+// As commit(). False as well on kernels before 5.16, which cannot move such pages to where they are wanted.
+bool commit_huge(void* address, std::size_t bytes, std::size_t huge_page_size);
+// As map(). With an alignment beyond the page size, null as well when another thread maps something at the same moment.
+void* map_huge(std::size_t bytes, std::size_t alignment, std::size_t huge_page_size);
+
 }  // namespace arenite::os

@@ -22,10 +22,12 @@ enum class State : std::uint8_t { kReserved, kReadable, kUsable };
 struct Range {
   std::uintptr_t end;
   State state;
+  std::size_t huge_page;  // 0: of usual pages
 };
 
-constexpr const char* kNames[kCalls] = {"reserve",  "reserve_at", "commit", "make_readable",   "purge", "replace",
-                                        "decommit", "release",    "map",    "resize_in_place", "move"};
+constexpr const char* kNames[kCalls] = {"reserve", "reserve_at",  "commit",      "make_readable", "purge",
+                                        "replace", "decommit",    "release",     "map",           "resize_in_place",
+                                        "move",    "advise_huge", "commit_huge", "map_huge"};
 
 [[noreturn]] void illegal(Call kind, const char* why, const void* address, std::size_t bytes) {
   std::fprintf(stderr, "fake memory: illegal %s(%p, %zu): %s\n", kNames[static_cast<std::size_t>(kind)], address, bytes,
@@ -38,6 +40,7 @@ class Books {
  public:
   std::size_t mapped = 0;
   std::size_t usable = 0;
+  std::size_t pool = 0;
 
   template <typename Accepts>
   bool all(std::uintptr_t start, std::uintptr_t end, Accepts accepts) const {
@@ -65,20 +68,34 @@ class Books {
     for (auto it = ranges_.lower_bound(start); it != ranges_.end() && it->first < end; it = ranges_.erase(it)) {
       mapped -= it->second.end - it->first;
       if (it->second.state == State::kUsable) usable -= it->second.end - it->first;
+      if (it->second.huge_page != 0) pool -= it->second.end - it->first;
     }
   }
 
-  void set(std::uintptr_t start, std::uintptr_t end, State state) {
+  void set(std::uintptr_t start, std::uintptr_t end, State state, std::size_t huge_page = 0) {
     erase(start, end);
-    ranges_[start] = {end, state};
+    ranges_[start] = {end, state, huge_page};
     mapped += end - start;
     if (state == State::kUsable) usable += end - start;
+    if (huge_page != 0) pool += end - start;
+  }
+
+  // The size of the huge page that `at` belongs to; 0 if it is a usual one or none.
+  std::size_t huge_page_at(std::uintptr_t at) const {
+    auto it = ranges_.upper_bound(at);
+    if (it == ranges_.begin()) return 0;
+    --it;
+    return at < it->second.end ? it->second.huge_page : 0;
+  }
+  bool is_inside_huge_page(std::uintptr_t at) const {
+    const std::size_t size = huge_page_at(at);
+    return size != 0 && at % size != 0;
   }
 
   const std::map<std::uintptr_t, Range>& ranges() const { return ranges_; }
   void clear() {
     ranges_.clear();
-    mapped = usable = 0;
+    mapped = usable = pool = 0;
   }
 
  private:
@@ -100,6 +117,7 @@ struct Refusals {
   bool all[kCalls] = {};
   std::size_t most_mapped = SIZE_MAX;
   std::size_t most_usable = SIZE_MAX;
+  std::size_t most_pool = SIZE_MAX;
 };
 
 struct World {
@@ -122,15 +140,16 @@ using Guard = std::lock_guard<std::mutex>;
 
 bool counted_down(std::size_t* left) { return *left != 0 && --*left == 0; }
 
-// Counts the call; false if it is to be refused. `mapped` and `usable` are what it would add.
-bool begin(Call kind, std::size_t mapped, std::size_t usable) {
+// Counts the call; false if it is to be refused. `mapped`, `usable` and `pool` are what it would add.
+bool begin(Call kind, std::size_t mapped, std::size_t usable, std::size_t pool = 0) {
   World& w = world();
   const auto index = static_cast<std::size_t>(kind);
   ++w.counts[index];
   const bool by_any = counted_down(&w.refusals.any_in);
   const bool by_kind = counted_down(&w.refusals.kind_in[index]);
   const bool too_much = (mapped != 0 && saturating_add(w.books.mapped, mapped) > w.refusals.most_mapped) ||
-                        (usable != 0 && saturating_add(w.books.usable, usable) > w.refusals.most_usable);
+                        (usable != 0 && saturating_add(w.books.usable, usable) > w.refusals.most_usable) ||
+                        (pool != 0 && saturating_add(w.books.pool, pool) > w.refusals.most_pool);
   if (!by_any && !by_kind && !w.refusals.all[index] && !too_much) return true;
   w.refused = true;
   return false;
@@ -147,11 +166,33 @@ void check_range(Call kind, const void* address, std::size_t bytes) {
 template <typename Accepts>
 void check_state(Call kind, const void* address, std::size_t bytes, const char* why, Accepts accepts) {
   const std::uintptr_t start = address_of(address);
-  if (!world().books.all(start, start + bytes, accepts)) illegal(kind, why, address, bytes);
+  const Books& books = world().books;
+  if (!books.all(start, start + bytes, accepts)) illegal(kind, why, address, bytes);
+  if (books.is_inside_huge_page(start) || books.is_inside_huge_page(start + bytes)) {
+    illegal(kind, "the range begins or ends inside a huge page", address, bytes);
+  }
+}
+
+void check_huge_range(Call kind, const void* address, std::size_t bytes, std::size_t huge_page_size) {
+  check_range(kind, address, bytes);
+  if (huge_page_size <= world().page || (huge_page_size & (huge_page_size - 1)) != 0) {
+    illegal(kind, "bad size of huge pages", address, bytes);
+  }
+  if (!is_aligned(address_of(address), huge_page_size))
+    illegal(kind, "the address is inside a huge page", address, bytes);
+  if (!is_aligned(bytes, huge_page_size)) illegal(kind, "the length is not whole huge pages", address, bytes);
 }
 
 bool any_state(State) { return true; }
 bool is_usable_state(State state) { return state == State::kUsable; }
+
+// The kernel cuts off huge pages, but never adds some.
+bool can_be_resized(Call kind, const void* address, std::size_t old_bytes, std::size_t new_bytes) {
+  const std::size_t huge_page = world().books.huge_page_at(address_of(address));
+  if (huge_page == 0) return true;
+  if (!is_aligned(new_bytes, huge_page)) illegal(kind, "the new length is not whole huge pages", address, new_bytes);
+  return new_bytes <= old_bytes;
+}
 
 void must(bool succeeded, const char* what) {
   if (succeeded) return;
@@ -194,12 +235,12 @@ std::uintptr_t find_place(std::size_t bytes, std::size_t alignment) {
   return place >= ground() && place < ground() + kGroundBytes ? place : 0;
 }
 
-void* place_and_enter(Call kind, std::size_t bytes, std::size_t alignment, State state) {
+void* place_and_enter(Call kind, std::size_t bytes, std::size_t alignment, State state, std::size_t huge_page = 0) {
   const Guard guard(world().mutex);
   check_range(kind, nullptr, bytes);
   if (alignment < world().page || (alignment & (alignment - 1)) != 0) illegal(kind, "bad alignment", nullptr, bytes);
   const bool usable = state == State::kUsable;
-  if (!begin(kind, bytes, usable ? bytes : 0)) return nullptr;
+  if (!begin(kind, bytes, usable ? bytes : 0, huge_page == 0 ? 0 : bytes)) return nullptr;
   std::uintptr_t place = world().next_place;
   world().next_place = 0;
   if (place == 0) {
@@ -209,7 +250,7 @@ void* place_and_enter(Call kind, std::size_t bytes, std::size_t alignment, State
     return nullptr;
   }
   set_fresh(place, bytes, usable ? PROT_READ | PROT_WRITE : PROT_NONE);
-  world().books.set(place, place + bytes, state);
+  world().books.set(place, place + bytes, state, huge_page);
   return pointer_at(place);
 }
 
@@ -247,6 +288,12 @@ void limit_mapped(std::size_t bytes) {
 void limit_usable(std::size_t bytes) {
   const Guard guard(world().mutex);
   world().refusals.most_usable = bytes;
+  world().refused = false;
+}
+
+void limit_pool(std::size_t bytes) {
+  const Guard guard(world().mutex);
+  world().refusals.most_pool = bytes;
   world().refused = false;
 }
 
@@ -288,6 +335,11 @@ std::size_t usable_bytes() {
   return world().books.usable;
 }
 
+std::size_t pool_bytes() {
+  const Guard guard(world().mutex);
+  return world().books.pool;
+}
+
 bool is_mapped(const void* address, std::size_t bytes) {
   const Guard guard(world().mutex);
   return world().books.all(address_of(address), address_of(address) + bytes, any_state);
@@ -319,6 +371,7 @@ void forget_everything(void (*visit)(std::uintptr_t start, std::uintptr_t end)) 
 namespace arenite::os {
 
 using fake::Call;
+using fake::check_huge_range;
 using fake::check_range;
 using fake::check_state;
 using fake::Guard;
@@ -385,6 +438,7 @@ bool replace(void* address, std::size_t bytes) {
   check_state(Call::kReplace, address, bytes, "not all of it is usable", fake::is_usable_state);
   if (!fake::begin(Call::kReplace, 0, 0)) return false;
   fake::set_fresh(address_of(address), bytes, PROT_READ | PROT_WRITE);
+  world().books.set(address_of(address), address_of(address) + bytes, State::kUsable);
   return true;
 }
 
@@ -416,6 +470,7 @@ bool resize_in_place(void* address, std::size_t old_bytes, std::size_t new_bytes
   const std::size_t more = new_bytes > old_bytes ? new_bytes - old_bytes : 0;
   if (!fake::begin(Call::kResizeInPlace, more, more)) return false;
   const std::uintptr_t start = address_of(address);
+  if (!fake::can_be_resized(Call::kResizeInPlace, address, old_bytes, new_bytes)) return false;
   if (new_bytes < old_bytes) {
     fake::set_fresh(start + new_bytes, old_bytes - new_bytes, PROT_NONE);
     world().books.erase(start + new_bytes, start + old_bytes);
@@ -428,18 +483,52 @@ bool resize_in_place(void* address, std::size_t old_bytes, std::size_t new_bytes
 }
 
 void* move(void* address, std::size_t old_bytes, std::size_t new_bytes) {
+  std::size_t huge_page = 0;
   {
     const Guard guard(world().mutex);
     check_range(Call::kMove, address, old_bytes);
     check_state(Call::kMove, address, old_bytes, "not all of it is usable", fake::is_usable_state);
+    huge_page = world().books.huge_page_at(address_of(address));
+    if (!fake::can_be_resized(Call::kMove, address, old_bytes, new_bytes)) {
+      fake::begin(Call::kMove, 0, 0);
+      return nullptr;
+    }
   }
-  void* const target = fake::place_and_enter(Call::kMove, new_bytes, world().page, State::kUsable);
+  const std::size_t alignment = huge_page == 0 ? world().page : huge_page;
+  void* const target = fake::place_and_enter(Call::kMove, new_bytes, alignment, State::kUsable, huge_page);
   if (target == nullptr) return nullptr;
   const Guard guard(world().mutex);
   std::memcpy(target, address, old_bytes < new_bytes ? old_bytes : new_bytes);
   fake::set_fresh(address_of(address), old_bytes, PROT_NONE);
   world().books.erase(address_of(address), address_of(address) + old_bytes);
   return target;
+}
+
+bool advise_huge(void* address, std::size_t bytes, bool) {
+  const Guard guard(world().mutex);
+  check_range(Call::kAdviseHuge, address, bytes);
+  check_state(Call::kAdviseHuge, address, bytes, "not all of it is mapped", fake::any_state);
+  return fake::begin(Call::kAdviseHuge, 0, 0);
+}
+
+bool commit_huge(void* address, std::size_t bytes, std::size_t huge_page_size) {
+  const Guard guard(world().mutex);
+  check_huge_range(Call::kCommitHuge, address, bytes, huge_page_size);
+  check_state(Call::kCommitHuge, address, bytes, "not all of it is reserved",
+              [](State state) { return state != State::kUsable; });
+  if (!fake::begin(Call::kCommitHuge, 0, bytes, bytes)) return false;
+  fake::set_fresh(address_of(address), bytes, PROT_READ | PROT_WRITE);
+  world().books.set(address_of(address), address_of(address) + bytes, State::kUsable, huge_page_size);
+  return true;
+}
+
+void* map_huge(std::size_t bytes, std::size_t alignment, std::size_t huge_page_size) {
+  {
+    const Guard guard(world().mutex);
+    check_huge_range(Call::kMapHuge, nullptr, bytes, huge_page_size);
+  }
+  const std::size_t both = alignment < huge_page_size ? huge_page_size : alignment;
+  return fake::place_and_enter(Call::kMapHuge, bytes, both, State::kUsable, huge_page_size);
 }
 
 }  // namespace arenite::os

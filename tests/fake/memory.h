@@ -21,8 +21,11 @@ enum class Call : std::uint8_t {
   kMap,
   kResizeInPlace,
   kMove,
+  kAdviseHuge,
+  kCommitHuge,
+  kMapHuge,
 };
-inline constexpr std::size_t kCalls = 11;
+inline constexpr std::size_t kCalls = 14;
 
 // The page size that os::page_size() tells; a multiple of the kernel's own.
 void set_page_size(std::size_t bytes);
@@ -35,6 +38,8 @@ void fail_all(Call kind);
 // What would make more than this much mapped, or usable (committed), is refused.
 void limit_mapped(std::size_t bytes);
 void limit_usable(std::size_t bytes);
+// What would take more than this much from the pool of huge pages is refused. The pool is without bounds at first.
+void limit_pool(std::size_t bytes);
 // No refusals any more.
 void allow_all();
 // Whether a call has been refused since the last of the functions above.
@@ -46,9 +51,10 @@ void place_next(std::uintptr_t address);
 std::size_t calls();
 std::size_t calls(Call kind);
 
-// What is mapped, reserved or usable, in bytes.
+// What is mapped, reserved or usable, in bytes; what of it is usable; what of that is from the pool of huge pages.
 std::size_t mapped_bytes();
 std::size_t usable_bytes();
+std::size_t pool_bytes();
 // Whether all of the range is mapped; whether all of it is usable.
 bool is_mapped(const void* address, std::size_t bytes);
 bool is_usable(const void* address, std::size_t bytes);

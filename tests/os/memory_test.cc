@@ -16,7 +16,10 @@ using namespace arenite::os;
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "fake/memory.h"
 
@@ -34,6 +37,9 @@ bool release(void* address, std::size_t bytes);
 void* map(std::size_t bytes, std::size_t alignment);
 bool resize_in_place(void* address, std::size_t old_bytes, std::size_t new_bytes);
 void* move(void* address, std::size_t old_bytes, std::size_t new_bytes);
+bool advise_huge(void* address, std::size_t bytes, bool wanted);
+bool commit_huge(void* address, std::size_t bytes, std::size_t huge_page_size);
+void* map_huge(std::size_t bytes, std::size_t alignment, std::size_t huge_page_size);
 }  // namespace arenite::os
 
 namespace arenite {
@@ -53,6 +59,9 @@ struct Functions {
   void* (*map)(std::size_t, std::size_t);
   bool (*resize_in_place)(void*, std::size_t, std::size_t);
   void* (*move)(void*, std::size_t, std::size_t);
+  bool (*advise_huge)(void*, std::size_t, bool);
+  bool (*commit_huge)(void*, std::size_t, std::size_t);
+  void* (*map_huge)(std::size_t, std::size_t, std::size_t);
 };
 
 constexpr Functions kReal{"real",
@@ -67,10 +76,16 @@ constexpr Functions kReal{"real",
                           real_os::release,
                           real_os::map,
                           real_os::resize_in_place,
-                          real_os::move};
-constexpr Functions kFake{"fake",    os::page_size, os::reserve,  os::reserve_at, os::commit, os::make_readable,
-                          os::purge, os::replace,   os::decommit, os::release,    os::map,    os::resize_in_place,
-                          os::move};
+                          real_os::move,
+                          real_os::advise_huge,
+                          real_os::commit_huge,
+                          real_os::map_huge};
+constexpr Functions kFake{"fake",    os::page_size,   os::reserve,     os::reserve_at, os::commit, os::make_readable,
+                          os::purge, os::replace,     os::decommit,    os::release,    os::map,    os::resize_in_place,
+                          os::move,  os::advise_huge, os::commit_huge, os::map_huge};
+
+// What the pool of most machines is made of.
+constexpr std::size_t kHuge = 2_MiB;
 
 char* at(void* base, std::size_t offset) { return static_cast<char*>(base) + offset; }
 
@@ -204,6 +219,80 @@ TEST_P(MemoryTest, MovingTakesThePagesAlong) {
   EXPECT_TRUE(os_.release(target, 8 * page_));
 }
 
+TEST_P(MemoryTest, AdviceOnHugePagesKeepsTheContent) {
+  void* const memory = os_.map(2 * kHuge, kHuge);
+  std::memset(memory, 7, 2 * kHuge);
+  for (const bool wanted : {true, false}) {
+    os_.advise_huge(memory, kHuge, wanted);  // refused where the kernel has none
+    EXPECT_EQ(*at(memory, 0), 7);
+    EXPECT_EQ(std::memcmp(memory, at(memory, 1), 2 * kHuge - 1), 0);
+  }
+  EXPECT_TRUE(os_.release(memory, 2 * kHuge));
+}
+
+TEST_P(MemoryTest, MappedHugePagesAreZeroedUsableAndAligned) {
+  for (const std::size_t alignment : {page_, kHuge, 64_MiB}) {
+    void* const memory = os_.map_huge(2 * kHuge, alignment, kHuge);
+    if (memory == nullptr) GTEST_SKIP() << "the pool is empty";
+    EXPECT_TRUE(is_aligned(address_of(memory), alignment));
+    EXPECT_TRUE(is_aligned(address_of(memory), kHuge));
+    EXPECT_TRUE(all_zero(memory, 2 * kHuge));
+    std::memset(memory, 7, 2 * kHuge);
+    EXPECT_TRUE(os_.release(at(memory, kHuge), kHuge));
+    EXPECT_EQ(*at(memory, kHuge - 1), 7);
+    EXPECT_TRUE(os_.release(memory, kHuge));
+  }
+}
+
+TEST_P(MemoryTest, CommittedHugePagesStandWhereTheyAreWanted) {
+  void* const base = os_.reserve(4 * kHuge, kHuge);
+  if (!os_.commit_huge(at(base, kHuge), 2 * kHuge, kHuge)) {
+    os_.release(base, 4 * kHuge);
+    GTEST_SKIP() << "the pool is empty";
+  }
+  EXPECT_TRUE(all_zero(at(base, kHuge), 2 * kHuge));
+  std::memset(at(base, kHuge), 7, 2 * kHuge);
+  EXPECT_DEATH(*at(base, kHuge - 1) = 1, "");
+  EXPECT_DEATH(*at(base, 3 * kHuge) = 1, "");
+  ASSERT_TRUE(os_.decommit(at(base, kHuge), kHuge));
+  EXPECT_DEATH(*at(base, kHuge) = 1, "");
+  EXPECT_EQ(*at(base, 2 * kHuge), 7);
+  ASSERT_TRUE(os_.commit(at(base, kHuge), page_)) << "usual pages";
+  *at(base, kHuge) = 1;
+  ASSERT_TRUE(os_.replace(at(base, 2 * kHuge), kHuge));
+  EXPECT_TRUE(all_zero(at(base, 2 * kHuge), kHuge));
+  EXPECT_TRUE(os_.release(base, 4 * kHuge));
+}
+
+TEST_P(MemoryTest, HugePagesCanBeCutOffInPlaceButNotAdded) {
+  void* const memory = os_.map_huge(2 * kHuge, kHuge, kHuge);
+  if (memory == nullptr) GTEST_SKIP() << "the pool is empty";
+  std::memset(memory, 7, 2 * kHuge);
+  EXPECT_FALSE(os_.resize_in_place(memory, 2 * kHuge, 3 * kHuge));
+  EXPECT_EQ(os_.move(memory, 2 * kHuge, 3 * kHuge), nullptr);
+  EXPECT_TRUE(os_.resize_in_place(memory, 2 * kHuge, kHuge));
+  EXPECT_EQ(*at(memory, kHuge - 1), 7);
+  EXPECT_TRUE(os_.reserve_at(at(memory, kHuge), kHuge));
+  EXPECT_TRUE(os_.release(memory, 2 * kHuge));
+}
+
+// 32 GiB are more than any pool has.
+TEST_P(MemoryTest, APoolWithoutPagesChangesNothing) {
+  constexpr std::size_t kTooMuch = 32 * 1024 * 1_MiB;
+  fake::limit_pool(kTooMuch - kHuge);
+  EXPECT_EQ(os_.map_huge(kTooMuch, kHuge, kHuge), nullptr);
+  void* const base = os_.reserve(kTooMuch, kHuge);
+  ASSERT_NE(base, nullptr);
+  EXPECT_FALSE(os_.commit_huge(base, kTooMuch, kHuge));
+  for (std::size_t place = 0; place < kTooMuch; place += 1024 * 1_MiB) {
+    EXPECT_FALSE(os_.reserve_at(at(base, place), page_)) << "still reserved";
+  }
+  EXPECT_DEATH(*at(base, kHuge) = 1, "");
+  ASSERT_TRUE(os_.commit(at(base, kHuge), page_));
+  *at(base, kHuge) = 1;
+  EXPECT_TRUE(os_.release(base, kTooMuch));
+}
+
 TEST_P(MemoryTest, WhatCannotBeIsRefused) {
   EXPECT_EQ(os_.map(std::size_t{1} << 60, page_), nullptr);
   EXPECT_EQ(os_.map(page_, std::size_t{1} << 60), nullptr);
@@ -213,6 +302,41 @@ TEST_P(MemoryTest, WhatCannotBeIsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Both, MemoryTest, ::testing::Values(kReal, kFake),
                          [](const auto& instance) { return std::string(instance.param.name); });
+
+// The flags that the kernel shows for the mapping that `address` is in.
+std::string kernel_flags(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long start = 0;
+    unsigned long end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &start, &end) == 2) {
+      inside = start <= address_of(address) && address_of(address) < end;
+    } else if (inside && line.starts_with("VmFlags:")) {
+      return line + " ";
+    }
+  }
+  return "";
+}
+
+TEST(RealMemory, AdviceOnHugePagesReachesTheKernel) {
+  void* const memory = real_os::map(2 * kHuge, kHuge);
+  if (!real_os::advise_huge(memory, kHuge, true)) GTEST_SKIP() << "the kernel has no transparent huge pages";
+  EXPECT_NE(kernel_flags(memory).find(" hg "), std::string::npos);
+  EXPECT_EQ(kernel_flags(at(memory, kHuge)).find(" hg "), std::string::npos);
+  EXPECT_TRUE(real_os::advise_huge(memory, kHuge, false));
+  EXPECT_NE(kernel_flags(memory).find(" nh "), std::string::npos);
+  EXPECT_TRUE(real_os::release(memory, 2 * kHuge));
+}
+
+TEST(RealMemory, CommittedHugePagesAreFromThePool) {
+  void* const base = real_os::reserve(2 * kHuge, kHuge);
+  if (real_os::commit_huge(base, kHuge, kHuge)) {
+    EXPECT_NE(kernel_flags(base).find(" ht "), std::string::npos);
+    EXPECT_EQ(kernel_flags(at(base, kHuge)).find(" ht "), std::string::npos);
+  }
+  EXPECT_TRUE(real_os::release(base, 2 * kHuge));
+}
 
 class FakeMemoryTest : public ::testing::Test {
  protected:
@@ -259,6 +383,44 @@ TEST_F(FakeMemoryTest, RefusalsAreAsAskedFor) {
   fake::limit_usable(fake::usable_bytes() + 4096);
   EXPECT_EQ(os::map(8192, 4096), nullptr);
   EXPECT_NE(os::reserve(8192, 4096), nullptr);
+}
+
+TEST_F(FakeMemoryTest, ThePoolIsCounted) {
+  void* const base = os::reserve(3 * kHuge, kHuge);
+  fake::limit_pool(2 * kHuge);
+  EXPECT_FALSE(os::commit_huge(base, 3 * kHuge, kHuge));
+  EXPECT_TRUE(fake::refused());
+  EXPECT_TRUE(os::commit_huge(base, 2 * kHuge, kHuge));
+  EXPECT_EQ(fake::pool_bytes(), 2 * kHuge);
+  EXPECT_EQ(fake::usable_bytes(), 2 * kHuge);
+  EXPECT_EQ(os::map_huge(kHuge, kHuge, kHuge), nullptr);
+  os::decommit(base, kHuge);
+  EXPECT_EQ(fake::pool_bytes(), kHuge);
+  os::replace(at(base, kHuge), kHuge);
+  EXPECT_EQ(fake::pool_bytes(), 0U);
+  EXPECT_NE(os::map_huge(kHuge, 4096, kHuge), nullptr);
+  fake::fail_call(fake::Call::kMapHuge, 1);
+  EXPECT_EQ(os::map_huge(kHuge, 4096, kHuge), nullptr);
+  EXPECT_EQ(fake::calls(fake::Call::kMapHuge), 3U);
+  EXPECT_EQ(fake::calls(fake::Call::kCommitHuge), 2U);
+  fake::fail_all(fake::Call::kAdviseHuge);
+  EXPECT_FALSE(os::advise_huge(base, kHuge, true));
+}
+
+TEST_F(FakeMemoryTest, HugePagesCannotBeCut) {
+  void* const base = os::reserve(3 * kHuge, kHuge);
+  EXPECT_DEATH(os::commit_huge(base, kHuge + 4096, kHuge), "illegal commit_huge.*whole huge pages");
+  EXPECT_DEATH(os::commit_huge(at(base, 4096), kHuge, kHuge), "illegal commit_huge.*inside a huge page");
+  EXPECT_DEATH(os::commit_huge(base, kHuge, 0), "illegal commit_huge.*bad size");
+  ASSERT_TRUE(os::commit_huge(base, 2 * kHuge, kHuge));
+  EXPECT_DEATH(os::commit_huge(base, kHuge, kHuge), "illegal commit_huge.*reserved");
+  EXPECT_DEATH(os::purge(base, 4096), "illegal purge.*inside a huge page");
+  EXPECT_DEATH(os::decommit(at(base, kHuge - 4096), 4096), "illegal decommit.*inside a huge page");
+  EXPECT_DEATH(os::release(base, kHuge + 4096), "illegal release.*inside a huge page");
+  EXPECT_DEATH(os::resize_in_place(base, 2 * kHuge, 4096), "illegal resize_in_place.*whole huge pages");
+  EXPECT_DEATH(os::map_huge(4096, 4096, kHuge), "illegal map_huge.*whole huge pages");
+  EXPECT_TRUE(os::purge(base, 2 * kHuge));
+  EXPECT_TRUE(os::release(base, 3 * kHuge));
 }
 
 TEST_F(FakeMemoryTest, IllegalCallsEndTheProcess) {
