@@ -106,8 +106,9 @@ bool purge(void* address, std::size_t bytes) {
   return succeeded(system_call(SYS_madvise, as_argument(address), as_argument(bytes), MADV_DONTNEED));
 }
 
+// With the flags of the reservation around it, so that the kernel keeps them in one mapping.
 bool replace(void* address, std::size_t bytes) {
-  return map_pages(address, bytes, PROT_READ | PROT_WRITE, kPrivateAnonymous | MAP_FIXED) != nullptr;
+  return map_pages(address, bytes, PROT_READ | PROT_WRITE, kReservation | MAP_FIXED) != nullptr;
 }
 
 bool decommit(void* address, std::size_t bytes) {
