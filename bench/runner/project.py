@@ -13,7 +13,7 @@ class Failure(Exception):
 
 
 def _call(script, *arguments, failure):
-    sources = 'source "$0/dev/lib/packages.sh"; source "$0/dev/lib/build.sh"; '
+    sources = 'unset LD_PRELOAD; source "$0/dev/lib/packages.sh"; source "$0/dev/lib/build.sh"; '
     command = ["bash", "-c", sources + script, str(ROOT), *arguments]
     if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False).returncode != 0:
         raise Failure(failure)
