@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "fake/clock.h"
+#include "fake/file.h"
 #include "fake/memory.h"
 #include "fake/process.h"
 #include "heap/block.h"
@@ -618,6 +620,44 @@ TEST_F(ArenaTest, ThreadsShareAnArena) {
   for (std::thread& thread : threads) thread.join();
   arena_.check_invariants();
   user_.check_figures();
+}
+
+// The system may be told to count commitments strictly while the process runs.
+TEST_F(ArenaTest, MemoryGoesBackAsTheOvercommitSettingAsks) {
+  struct Calls {
+    std::size_t advising;
+    std::size_t replacing;
+  };
+  const auto calls_so_far = [] {
+    return Calls{.advising = fake::calls(fake::Call::kPurge),
+                 .replacing = fake::calls(fake::Call::kReplace) + fake::calls(fake::Call::kDecommit)};
+  };
+  std::mt19937_64 random(14);
+  const auto calls_under = [&](const char* setting) {
+    fake::set_file("/proc/sys/vm/overcommit_memory", setting);
+    fake::advance_clock(1'000'000);
+    const Calls before = calls_so_far();
+    for (int i = 0; i < 200; ++i) {
+      user_.take_run(16, 1, true);
+      user_.take_slots(class_for(1024), 60);
+    }
+    user_.give_slots(user_.slots().size(), random);
+    while (!user_.runs().empty()) user_.give_run(random);
+    arena_.trim(0);
+    arena_.check_invariants();
+    const Calls after = calls_so_far();
+    return Calls{.advising = after.advising - before.advising, .replacing = after.replacing - before.replacing};
+  };
+  for (int round = 0; round < 2; ++round) {
+    for (const char* const counts_loosely : {"0\n", "1\n"}) {
+      const Calls loose = calls_under(counts_loosely);
+      EXPECT_GT(loose.advising, 0U);
+      EXPECT_EQ(loose.replacing, 0U);
+    }
+    const Calls strict = calls_under("2\n");
+    EXPECT_EQ(strict.advising, 0U);
+    EXPECT_GT(strict.replacing, 0U);
+  }
 }
 
 }  // namespace
