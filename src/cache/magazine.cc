@@ -1,6 +1,7 @@
 #include "cache/magazine.h"
 
 #include "base/relaxed.h"
+#include "os/clock.h"
 #include "os/memory.h"
 
 namespace arenite {
@@ -19,21 +20,67 @@ MagazineStore* StorePool::take() {
   {
     const os::LockGuard guard(lock_);
     if (MagazineStore* const store = free_.get(); store != nullptr) {
-      free_.set(store->next_free.get());
+      free_.set(store->next.get());
       relaxed_store(&kept_, kept_ - 1);
+      list(store);
       return store;
     }
   }
-  return static_cast<MagazineStore*>(os::map(store_bytes(), os::page_size()));
+  auto* const store = static_cast<MagazineStore*>(os::map(store_bytes(), os::page_size()));
+  if (store == nullptr) return nullptr;
+  const os::LockGuard guard(lock_);
+  list(store);
+  return store;
+}
+
+void StorePool::list(MagazineStore* store) {
+  MagazineStore* const next = used_.get();
+  store->use = {};
+  store->visitors = 0;
+  store->previous.set(nullptr);
+  store->next.set(next);
+  if (next != nullptr) next->previous.set(store);
+  used_.set(store);
+}
+
+void StorePool::unlist(MagazineStore* store) {
+  MagazineStore* const previous = store->previous.get();
+  MagazineStore* const next = store->next.get();
+  (previous == nullptr ? used_ : previous->next).set(next);
+  if (next != nullptr) next->previous.set(previous);
 }
 
 void StorePool::give(MagazineStore* store) {
+  constexpr std::uint32_t kVisitMicroseconds = 50;
+  for (;; os::nap(kVisitMicroseconds)) {
+    const os::LockGuard guard(lock_);
+    if (store->visitors != 0) continue;
+    unlist(store);
+    break;
+  }
   // The count is only a guide here: without the lock it may be a little off.
   if (relaxed_load(&kept_) >= kMostKept && os::release(store, store_bytes())) return;
   const os::LockGuard guard(lock_);
-  store->next_free.set(free_.get());
+  store->next.set(free_.get());
   free_.set(store);
   relaxed_store(&kept_, kept_ + 1);
+}
+
+MagazineStore* StorePool::visit_next(MagazineStore* visited) {
+  const os::LockGuard guard(lock_);
+  MagazineStore* const next = visited == nullptr ? used_.get() : visited->next.get();
+  if (visited != nullptr) --visited->visitors;
+  if (next != nullptr) ++next->visitors;
+  return next;
+}
+
+void StorePool::keep_only(MagazineStore* own) {
+  const os::LockGuard guard(lock_);
+  used_.set(nullptr);
+  if (own == nullptr) return;
+  const StoreUse use = own->use;
+  list(own);
+  own->use = use;
 }
 
 }  // namespace arenite

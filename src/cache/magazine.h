@@ -37,6 +37,21 @@ inline constexpr std::array<std::uint16_t, kClassCount + 2> kMagazineStart = [] 
   return start;
 }();
 
+class ThreadCache;
+
+// What a thread and those that drain its cache from outside tell each other: see cache/drain.h.
+struct StoreUse {
+  ThreadCache* cache = nullptr;  // null before the thread has attached
+  std::uint32_t thread = 0;      // its number
+  bool busy = false;             // the thread is in a slow path
+  bool draining = false;         // somebody takes what is cached home; the thread waits in its next slow path
+  bool has_holes = false;        // nulls may stand between the entries of the magazines
+  bool busy_before_fork = false;
+  bool asked = false;  // the thread is to give everything home at its next slow path
+  std::uint32_t slow_paths = 0;
+  std::uint64_t looked_at = 0;  // when the thread last looked for what is idle, in microseconds
+};
+
 struct MagazineStore {
   void** first_entry(ClassIndex cls) { return entries + kMagazineStart[cls.value]; }
   // Where the marker of the class stands.
@@ -48,16 +63,20 @@ struct MagazineStore {
     *end_entry(cls) = pointer_at(kFullMarker);
   }
 
-  ProtectedPtr<MagazineStore> next_free;  // the pool's, while no thread has it
+  ProtectedPtr<MagazineStore> next;      // the pool's: free ones, or those in use
+  ProtectedPtr<MagazineStore> previous;  // of those in use
+  std::uint32_t visitors;                // who keep it from being given to the pool
+  StoreUse use;
   RemoteBuffer remote;
   std::uint16_t capacity[kClassCount + 1];  // in force, by class; 0 before the magazine was opened for the first time
   std::uint8_t flushes[kClassCount + 1];    // since the last refill
+  bool used[kClassCount + 1];               // refilled or flushed since the thread last looked for what is idle
   void* entries[kMagazineStart[kClassCount + 1]];
 };
 
 static_assert(sizeof(MagazineStore) <= 64_KiB);
 
-// Stores of ended threads, for the next threads; a few, the others are unmapped.
+// All stores: those that threads have, and a few of ended threads, for the next threads.
 class StorePool {
  public:
   constexpr StorePool() = default;
@@ -65,16 +84,31 @@ class StorePool {
   // With the remote buffer empty; what the magazines hold is old, but the null below each stands. Null if the system
   // refuses.
   MagazineStore* take();
+  // Waits for visitors.
   void give(MagazineStore* store);
+
+  // Each store in use, which meanwhile is not given back. No lock is held during the action.
+  template <typename Action>
+  void for_each_used(Action action) {
+    MagazineStore* store = nullptr;
+    while ((store = visit_next(store)) != nullptr) action(*store);
+  }
+  // In a forked child, where only the calling thread is left.
+  void keep_only(MagazineStore* own);
 
   os::Lock& lock() { return lock_; }
 
  private:
   static constexpr std::size_t kMostKept = 16;
 
+  MagazineStore* visit_next(MagazineStore* visited);
+  void list(MagazineStore* store);
+  void unlist(MagazineStore* store);
+
   os::Lock lock_{os::LockRank::kRegistry};
   std::size_t kept_ = 0;
   ProtectedPtr<MagazineStore> free_;
+  ProtectedPtr<MagazineStore> used_;
 };
 
 extern StorePool store_pool;

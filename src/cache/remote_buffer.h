@@ -10,10 +10,15 @@ namespace arenite {
 class RemoteBuffer {
  public:
   static constexpr std::size_t kCapacity = 64;
+  static constexpr std::size_t kMostBytes = 128_KiB;
 
   bool empty() const { return count_ == 0; }
-  bool full() const { return count_ == kCapacity; }
-  void add(void* slot) { slots_[count_++] = slot; }
+  // Large slots fill it before it has kCapacity of them.
+  bool full() const { return count_ == kCapacity || bytes_ >= kMostBytes; }
+  void add(void* slot, std::size_t bytes) {
+    slots_[count_++] = slot;
+    bytes_ += bytes;
+  }
 
   // The slots of one owner, moved to `out` (which has room for kCapacity); their number. The buffer is not empty.
   std::size_t take_one_owner(void** out, ArenaId* owner) {
@@ -29,11 +34,13 @@ class RemoteBuffer {
       }
     }
     count_ = kept;
+    if (kept == 0) bytes_ = 0;
     return taken;
   }
 
  private:
   std::size_t count_ = 0;
+  std::size_t bytes_ = 0;  // that have come since the buffer was empty
   void* slots_[kCapacity];
 };
 

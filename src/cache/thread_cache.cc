@@ -1,6 +1,7 @@
 #include "cache/thread_cache.h"
 
 #include "arena/registry.h"
+#include "os/clock.h"
 #include "os/thread.h"
 
 namespace arenite {
@@ -22,6 +23,9 @@ void mark_cached(void* slot, ClassIndex cls) {
 // A magazine that has filled so often without a refill belongs to a thread that gives and does not take.
 constexpr std::uint8_t kFlushesBeforeShrink = 2;
 
+// A drain takes about that long.
+constexpr std::uint32_t kDrainMicroseconds = 20;
+
 void* first_refused(void* a, void* b) { return a != nullptr ? a : b; }
 
 // An arena for the time of one call, for threads that have none.
@@ -42,6 +46,35 @@ class BorrowedArena {
 
 }  // namespace
 
+// The calling thread changes what its magazines and its remote buffer hold. It first waits for whoever drains them.
+class ThreadCache::SlowPath {
+ public:
+  explicit SlowPath(ThreadCache& cache) : cache_(cache) {
+    if (cache.store_ == nullptr) return;
+    StoreUse& use = cache.store_->use;
+    was_busy_ = relaxed_load(&use.busy);
+    for (;;) {
+      relaxed_store(&use.busy, true);
+      // Whoever drains has seen this thread asleep before it looks at `busy`, so only the compiler must keep the order.
+      __atomic_signal_fence(__ATOMIC_SEQ_CST);
+      // Acquire pairs with the release in CacheDrain: what was taken is seen.
+      if (!__atomic_load_n(&use.draining, __ATOMIC_ACQUIRE)) break;
+      relaxed_store(&use.busy, was_busy_);
+      os::nap(kDrainMicroseconds);
+    }
+    if (use.has_holes) cache.close_holes();
+  }
+  ~SlowPath() {
+    if (cache_.store_ != nullptr) relaxed_store(&cache_.store_->use.busy, was_busy_);
+  }
+  SlowPath(const SlowPath&) = delete;
+  SlowPath& operator=(const SlowPath&) = delete;
+
+ private:
+  ThreadCache& cache_;
+  bool was_busy_ = false;  // a signal handler has interrupted a slow path
+};
+
 void ThreadCache::attach(bool cached) {
   state_ = State::kAttaching;
   arena_ = registry.attach();
@@ -51,20 +84,38 @@ void ThreadCache::attach(bool cached) {
   }
   store_ = cached ? store_pool.take() : nullptr;
   state_ = store_ != nullptr ? State::kCached : State::kUncached;
-  if (store_ != nullptr) arena_tag_ = arena_tag(arena_->id());
+  if (store_ != nullptr) {
+    arena_tag_ = arena_tag(arena_->id());
+    store_->use.thread = os::thread_number();
+    __atomic_store_n(&store_->use.cache, this, __ATOMIC_RELEASE);  // pairs with the acquire in CacheDrain
+  }
   os::request_thread_exit();
 }
 
 // Magazines are opened when their class is first used, so that a thread touches only the memory of those.
 void ThreadCache::open_magazine(ClassIndex cls) {
   if (is_open(cls)) return;
-  top_[cls.value] = store_->first_entry(cls);
+  set_top(cls, store_->first_entry(cls));
   store_->flushes[cls.value] = 0;
   store_->set_capacity(cls, size_class(cls).magazine_capacity);
 }
 
+// Somebody has taken entries out from below the topmost.
+void ThreadCache::close_holes() {
+  store_->use.has_holes = false;
+  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
+    if (!is_open({cls})) continue;
+    void** const first = store_->first_entry({cls});
+    void** behind = first;
+    for (void** entry = first; entry != top({cls}); ++entry) {
+      if (*entry != nullptr) *behind++ = *entry;
+    }
+    set_top({cls}, behind);
+  }
+}
+
 void ThreadCache::close_magazines() {
-  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) top_[cls] = closed_top();
+  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) set_top({cls}, closed_top());
   arena_tag_ = kNoArenaTag;
 }
 
@@ -89,6 +140,7 @@ void ThreadCache::leave_contained_arena() {
 }
 
 void* ThreadCache::take_slow(ClassIndex cls) {
+  const SlowPath slow_path(*this);
   if (arena_ != nullptr && arena_->contained()) leave_contained_arena();
   void* slot = take(cls.value, granule_bits(size_class(cls).kind));
   if (slot != nullptr) return slot;
@@ -110,6 +162,7 @@ void* ThreadCache::refill(ClassIndex cls) {
   const SizeClass& info = size_class(cls);
   open_magazine(cls);
   store_->flushes[cls.value] = 0;
+  store_->used[cls.value] = true;
   const std::size_t capacity = store_->capacity[cls.value];
   if (capacity < info.magazine_capacity) {
     store_->set_capacity(cls, capacity * 2 < info.magazine_capacity ? capacity * 2 : info.magazine_capacity);
@@ -117,9 +170,9 @@ void* ThreadCache::refill(ClassIndex cls) {
   void* batch[kMaxBatch];
   const std::size_t taken = arena_->take_slots(cls, batch, info.batch < capacity ? info.batch : capacity);
   if (taken == 0) return nullptr;
-  void** top = top_[cls.value];
+  void** top = this->top(cls);
   for (std::size_t index = taken - 1; index > 0; --index) *top++ = batch[index];
-  top_[cls.value] = top;
+  set_top(cls, top);
   mark_live(batch[0], cls);
   return batch[0];
 }
@@ -140,22 +193,26 @@ void* ThreadCache::take_from_others(ClassIndex cls) {
 }
 
 void* ThreadCache::give_slow(void* slot, ClassIndex cls, ArenaId owner) {
+  const SlowPath slow_path(*this);
   mark_cached(slot, cls);
   if (store_ == nullptr) return registry.find(owner)->give_slots(&slot, 1);
+  void* refused = nullptr;
   if (owner == arena_->id()) {
     open_magazine(cls);
-    void* const refused = is_full_marker(*top_[cls.value]) ? make_room(cls) : nullptr;
-    *top_[cls.value]++ = slot;
-    return refused;
+    if (is_full_marker(*top(cls))) refused = make_room(cls);
+    *top(cls) = slot;
+    set_top(cls, top(cls) + 1);
+  } else {
+    if (store_->remote.full()) refused = flush_remote();
+    store_->remote.add(slot, size_class(cls).slot_size);
   }
-  void* const refused = store_->remote.full() ? flush_remote() : nullptr;
-  store_->remote.add(slot);
-  return refused;
+  return first_refused(refused, flush_idle());
 }
 
 // A full magazine keeps the newer half of its slots. When it fills again and again without a refill in between, all
 // slots go, and fewer are kept from now on, so that few spans are held by slots that nobody waits for.
 void* ThreadCache::make_room(ClassIndex cls) {
+  store_->used[cls.value] = true;
   const std::size_t capacity = store_->capacity[cls.value];
   if (store_->flushes[cls.value] < kFlushesBeforeShrink) {
     ++store_->flushes[cls.value];
@@ -169,10 +226,9 @@ void* ThreadCache::make_room(ClassIndex cls) {
 
 void* ThreadCache::flush_oldest(ClassIndex cls, std::size_t count) {
   void** const first = store_->first_entry(cls);
-  const auto held = static_cast<std::size_t>(top_[cls.value] - first);
   void* const refused = arena_->give_slots(first, count);
-  for (std::size_t index = count; index < held; ++index) first[index - count] = first[index];
-  top_[cls.value] -= count;
+  for (std::size_t index = count; index < held(cls); ++index) first[index - count] = first[index];
+  set_top(cls, top(cls) - count);
   return refused;
 }
 
@@ -183,6 +239,41 @@ void* ThreadCache::flush_remote() {
     ArenaId owner;
     const std::size_t count = store_->remote.take_one_owner(slots, &owner);
     refused = first_refused(refused, registry.find(owner)->give_slots(slots, count));
+  }
+  store_->used[0] = true;
+  return refused;
+}
+
+void* ThreadCache::flush_all() {
+  void* refused = flush_remote();
+  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
+    if (is_open({cls}) && held({cls}) != 0) refused = first_refused(refused, flush_oldest({cls}, held({cls})));
+  }
+  return refused;
+}
+
+// Once in a while: what has neither been refilled nor flushed for a second goes home; everything, if somebody has
+// asked.
+void* ThreadCache::flush_idle() {
+  constexpr std::uint32_t kSlowPathsBetweenLooks = 16;
+  constexpr std::uint64_t kIdleMicroseconds = 1'000'000;
+  StoreUse& use = store_->use;
+  if (ARENITE_UNLIKELY(relaxed_load(&use.asked))) {
+    relaxed_store(&use.asked, false);
+    return flush_all();
+  }
+  if (++use.slow_paths % kSlowPathsBetweenLooks != 0) return nullptr;
+  const std::uint64_t now = os::monotonic_microseconds();
+  const std::uint64_t last = use.looked_at;
+  if (last != 0 && now - last < kIdleMicroseconds) return nullptr;
+  use.looked_at = now;
+  if (last == 0) return nullptr;
+  void* refused = store_->used[0] ? nullptr : flush_remote();
+  store_->used[0] = false;
+  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
+    const bool idle = is_open({cls}) && held({cls}) != 0 && !store_->used[cls];
+    if (idle) refused = first_refused(refused, flush_oldest({cls}, held({cls})));
+    store_->used[cls] = false;
   }
   return refused;
 }
@@ -195,25 +286,49 @@ TakenRun ThreadCache::take_run(UnitCount count, UnitCount alignment, bool may_gr
 }
 
 void* ThreadCache::flush() {
-  if (store_ == nullptr) return nullptr;
-  void* refused = flush_remote();
-  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
-    if (!is_open({cls})) continue;
-    const auto count = static_cast<std::size_t>(top_[cls] - store_->first_entry({cls}));
-    if (count != 0) refused = first_refused(refused, flush_oldest({cls}, count));
-  }
-  return refused;
+  const SlowPath slow_path(*this);
+  return store_ == nullptr ? nullptr : flush_all();
 }
 
 void* ThreadCache::end() {
-  void* const refused = flush();
-  close_magazines();
+  void* refused = nullptr;
+  {
+    const SlowPath slow_path(*this);
+    if (store_ != nullptr) refused = flush_all();
+    close_magazines();
+  }
   if (store_ != nullptr) store_pool.give(store_);
   if (arena_ != nullptr && registry.detach(*arena_)) arena_->settle();
   store_ = nullptr;
   arena_ = nullptr;
   state_ = State::kEnded;
   return refused;
+}
+
+// With a fence, so that whoever drains sees `busy` before it closes a magazine, or is waited for: the child could not
+// open it again.
+void ThreadCache::before_fork() {
+  if (store_ == nullptr) return;
+  StoreUse& use = store_->use;
+  use.busy_before_fork = relaxed_load(&use.busy);
+  for (;; os::nap(kDrainMicroseconds)) {
+    relaxed_store(&use.busy, true);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&use.draining, __ATOMIC_ACQUIRE)) return;
+    relaxed_store(&use.busy, use.busy_before_fork);
+  }
+}
+
+void ThreadCache::after_fork_in_parent() {
+  if (store_ != nullptr) relaxed_store(&store_->use.busy, store_->use.busy_before_fork);
+}
+
+void ThreadCache::after_fork_in_child() {
+  store_pool.keep_only(store_);
+  if (store_ == nullptr) return;
+  store_->use.thread = os::thread_number();
+  store_->use.draining = false;  // somebody who has not come further than that
+  after_fork_in_parent();
 }
 
 }  // namespace arenite

@@ -57,6 +57,10 @@ class ThreadCache {
 
   // Everything home; the magazines stay open. Returns a refused slot or null.
   void* flush();
+  // Around fork: nobody drains the cache from outside, and in the child it is the calling thread's.
+  void before_fork();
+  void after_fork_in_parent();
+  void after_fork_in_child();
   // The thread ends: everything home, the arena detached, the store to the pool. Returns a refused slot or null.
   void* end();
 
@@ -65,11 +69,18 @@ class ThreadCache {
  private:
   static constexpr std::uint8_t kEarlyGives = 32;
 
+  friend class CacheDrain;
+  class SlowPath;
+
   enum class State : std::uint8_t { kNew, kAttaching, kCached, kUncached, kEnded };
 
-  bool is_open(ClassIndex cls) const { return top_[cls.value] != closed_top(); }
+  void** top(ClassIndex cls) const { return relaxed_load(&top_[cls.value]); }
+  void set_top(ClassIndex cls, void** top) { relaxed_store(&top_[cls.value], top); }
+  bool is_open(ClassIndex cls) const { return top(cls) != closed_top(); }
+  std::size_t held(ClassIndex cls) const { return static_cast<std::size_t>(top(cls) - store_->first_entry(cls)); }
   void open_magazine(ClassIndex cls);
   void close_magazines();
+  void close_holes();
   void leave_contained_arena();
   void* refill(ClassIndex cls);
   void* take_from(Arena& arena, ClassIndex cls);
@@ -77,10 +88,13 @@ class ThreadCache {
   void* make_room(ClassIndex cls);
   void* flush_oldest(ClassIndex cls, std::size_t count);
   void* flush_remote();
+  void* flush_all();
+  void* flush_idle();
 
   //   C1  arena_tag_ is that of arena_, or kNoArenaTag       C2  store_ != null <=> state_ == kCached
   //   C3  top_[c] is the closed one, or, when kCached and c has been used, lies in store_'s magazine of c; top_[0] is
   //   closed
+  // Relaxed: another thread may close a magazine, and open it again, while this one sleeps.
   void** top_[kClassCount + 1];
   std::uint32_t arena_tag_ = kNoArenaTag;
   State state_ = State::kNew;
@@ -98,12 +112,12 @@ ARENITE_ALWAYS_INLINE std::uint8_t* map_byte_of(std::uintptr_t address, std::uin
 }
 
 void* ThreadCache::take(unsigned cls, unsigned granule_bits) {
-  void** const top = top_[cls];
-  void* const slot = top[-1];
+  void** const top = word_load(&top_[cls]);
+  void* const slot = word_load(top - 1);
   if (ARENITE_UNLIKELY(slot == nullptr)) return nullptr;
   const std::uintptr_t address = address_of(slot);
   relaxed_store(map_byte_of(address, (address & (kHeapSize - 1)) >> granule_bits), static_cast<std::uint8_t>(cls));
-  top_[cls] = top - 1;
+  word_store(&top_[cls], top - 1);
   return slot;
 }
 
@@ -120,11 +134,11 @@ bool ThreadCache::give_if(void* pointer, Accepts accepts) {
   std::uint8_t* const byte = map_byte_of(address, granule);
   const std::size_t cls = relaxed_load(byte);  // 0 needs no test of its own: that magazine is always closed
   if (ARENITE_UNLIKELY(cls > kClassCount || !accepts(cls))) return false;
-  void** const top = top_[cls];
-  if (ARENITE_UNLIKELY(is_full_marker(*top))) return false;
+  void** const top = word_load(&top_[cls]);
+  if (ARENITE_UNLIKELY(is_full_marker(word_load(top)))) return false;
   relaxed_store(byte, static_cast<std::uint8_t>(GranuleByte::kCached | cls));
-  *top = pointer;
-  top_[cls] = top + 1;
+  word_store(top, pointer);
+  word_store(&top_[cls], top + 1);
   return true;
 }
 

@@ -1,8 +1,10 @@
 #include "malloc/allocate.h"
 
 #include <cstring>
+#include <initializer_list>
 
 #include "arena/registry.h"
+#include "cache/drain.h"
 #include "heap/block.h"
 #include "heap/large_mappings.h"
 #include "malloc/process.h"
@@ -50,13 +52,17 @@ Allocation allocate_pages(std::size_t size, std::size_t alignment) {
   return prefers_mapping ? Allocation{} : allocate_mapping(size, alignment);
 }
 
-void flush_own_cache() {
-  if (void* const refused = ready_cache().flush(); refused != nullptr) report_misuse(Misuse::kDoubleFree, refused);
+void flush_caches() {
+  void* const own = ready_cache().flush();
+  void* const others = drain_other_caches();
+  for (void* const refused : {own, others}) {
+    if (refused != nullptr) report_misuse(Misuse::kDoubleFree, refused);
+  }
 }
 
-// Address space and pages that are held but not in use go back, so that a failed request can be tried once more.
+// Address space and pages that are there but not in use go back, so that a failed request can be tried once more.
 bool relieve_pressure() {
-  flush_own_cache();
+  flush_caches();
   std::size_t released = 0;
   registry.for_each([&](Arena& arena) {
     released += arena.trim(0);
@@ -235,7 +241,7 @@ Resized reallocate(void* pointer, std::size_t size) {
 std::size_t usable_size(const void* pointer) { return pointer == nullptr ? 0 : find_block(pointer).bytes; }
 
 bool trim_all(std::size_t pad) {
-  flush_own_cache();
+  flush_caches();
   std::size_t released = 0;
   registry.for_each([&](Arena& arena) { released += arena.trim(pad); });
   return released != 0;

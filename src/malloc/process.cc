@@ -38,12 +38,14 @@ void for_each_lock(Action action) {
 }
 
 void before_fork() {
+  ThreadCache::current().before_fork();
   forking_thread = os::thread_number();
   for_each_lock([](os::Lock& lock) { lock.before_fork(kForkPatienceMicroseconds); });
 }
 
 void after_fork_in_parent() {
   for_each_lock([](os::Lock& lock) { lock.after_fork_in_parent(); });
+  ThreadCache::current().after_fork_in_parent();
 }
 
 // The other threads are gone. An arena that one of them was changing is contained.
@@ -56,6 +58,7 @@ void after_fork_in_child() {
   // fail.
   for_each_shared_lock([](os::Lock& lock) { lock.after_fork_in_child(forking_thread); });
   registry.keep_only(ThreadCache::current().arena());
+  ThreadCache::current().after_fork_in_child();
 }
 
 void on_thread_exit() {

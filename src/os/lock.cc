@@ -1,7 +1,6 @@
 #include "os/lock.h"
 
 #include <linux/futex.h>
-#include <time.h>
 
 #include "base/build.h"
 #include "base/checks.h"
@@ -80,9 +79,7 @@ void Lock::before_fork(std::uint32_t microseconds) {
   const std::uint64_t deadline = monotonic_microseconds() + microseconds;
   while (!try_acquire()) {
     if (monotonic_microseconds() >= deadline) return;
-    // Not on the word: a wake-up that is meant for a waiter must not end here.
-    const timespec brief{.tv_sec = 0, .tv_nsec = 50'000};
-    system_call(SYS_nanosleep, as_argument(&brief), 0);
+    nap(50);  // not on the word: a wake-up that is meant for a waiter must not end here
   }
   held_for_fork_ = true;
 }

@@ -35,7 +35,7 @@ TEST_F(RemoteBufferTest, SlotsComeOutByOwnerInOrder) {
       ASSERT_FALSE(buffer_.full());
       const auto owner = static_cast<std::uint16_t>(1 + random() % kOwners);
       void* const slot = pointer_at(base_of(owner) + 16 * index);
-      buffer_.add(slot);
+      buffer_.add(slot, 16);
       expected[owner].push_back(slot);
       EXPECT_FALSE(buffer_.empty());
     }

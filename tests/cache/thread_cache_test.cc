@@ -11,27 +11,13 @@
 #include <vector>
 
 #include "arena/registry.h"
+#include "cache/cache_use.h"
 #include "fake/memory.h"
 #include "fake/process.h"
-#include "heap/block.h"
 #include "policy/options.h"
 
 namespace arenite {
 namespace {
-
-// As the exported functions use a cache: the fast way, else the slow twin.
-void* allocate(ThreadCache& cache, ClassIndex cls) {
-  void* const slot = cache.take(cls.value, granule_bits(size_class(cls).kind));
-  return slot != nullptr ? slot : cache.take_slow(cls);
-}
-
-// The slot that was refused; null if none was.
-void* deallocate(ThreadCache& cache, void* pointer) {
-  if (cache.give(pointer)) return nullptr;
-  const Block block = find_block(pointer);
-  if (block.kind != BlockKind::kSlot) return pointer;
-  return cache.give_slow(pointer, block.byte.cls(), block.heap.arena());
-}
 
 GranuleByte byte_of(void* slot) { return Heap::of(slot).map().get(Heap::of(slot).granule_of(slot)); }
 

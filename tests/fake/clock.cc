@@ -25,9 +25,10 @@ void advance_clock(std::uint64_t microseconds) { advance += microseconds; }
 
 }  // namespace arenite::fake
 
-// The function of os/clock.h.
+// The functions of os/clock.h.
 namespace arenite::os {
 
 std::uint64_t monotonic_microseconds() { return real_os::monotonic_microseconds() + fake::advance; }
+void nap(std::uint32_t microseconds) { real_os::nap(microseconds); }
 
 }  // namespace arenite::os

@@ -1,0 +1,98 @@
+#include "cache/drain.h"
+
+#include "arena/registry.h"
+#include "os/sleeping_thread.h"
+#include "os/thread.h"
+
+namespace arenite {
+
+namespace {
+
+constexpr std::size_t kMostEntries = 254;  // of any magazine
+
+}  // namespace
+
+bool CacheDrain::is_asleep() const { return os::sleeps_in_system_call(store_.use.thread); }
+
+// Acquire pairs with the release in end(): one drain sees what the other did. The fence pairs with the one in
+// ThreadCache::before_fork().
+bool CacheDrain::begin() {
+  if (__atomic_exchange_n(&store_.use.draining, true, __ATOMIC_ACQUIRE)) return false;
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (!relaxed_load(&store_.use.busy)) return true;
+  end();
+  return false;
+}
+
+void CacheDrain::end() { __atomic_store_n(&store_.use.draining, false, __ATOMIC_RELEASE); }
+
+void CacheDrain::close_magazines() {
+  for (std::size_t cls = 1; cls <= kClassCount; ++cls) {
+    tops_[cls] = __atomic_exchange_n(&cache_.top_[cls], closed_top(), __ATOMIC_ACQ_REL);
+  }
+}
+
+// False if the magazine is open already: a fast path went on. Release, so that the entries are seen with the top.
+bool CacheDrain::reopen(ClassIndex cls) {
+  void** expected = closed_top();
+  return __atomic_compare_exchange_n(&cache_.top_[cls.value], &expected, tops_[cls.value], false, __ATOMIC_RELEASE,
+                                     __ATOMIC_RELAXED);
+}
+
+std::size_t CacheDrain::take_magazine(ClassIndex cls, void** out) {
+  std::size_t taken = 0;
+  void** const first = store_.first_entry(cls);
+  for (void** entry = tops_[cls.value] - 1; entry > first;) {
+    --entry;
+    void* const slot = relaxed_load(entry);
+    relaxed_store(entry, static_cast<void*>(nullptr));
+    if (slot != nullptr) out[taken++] = slot;
+  }
+  return taken;
+}
+
+void* CacheDrain::take_all() {
+  void* refused = nullptr;
+  void* slots[kMostEntries];
+  store_.use.has_holes = true;
+  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
+    if (tops_[cls] == closed_top()) continue;
+    const std::size_t taken = take_magazine({cls}, slots);
+    if (!reopen({cls}) || taken == 0) continue;
+    void* const twice = cache_.arena_->give_slots(slots, taken);
+    if (twice != nullptr) refused = twice;
+  }
+  void* const twice = cache_.flush_remote();
+  return twice != nullptr ? twice : refused;
+}
+
+void* CacheDrain::drain(MagazineStore& store) {
+  // Acquire pairs with the release in ThreadCache::attach().
+  if (__atomic_load_n(&store.use.cache, __ATOMIC_ACQUIRE) == nullptr) return nullptr;
+  relaxed_store(&store.use.asked, true);
+  CacheDrain drain(store);
+  if (!drain.is_asleep() || !drain.begin()) return nullptr;
+  void* refused = nullptr;
+  drain.close_magazines();
+  if (drain.is_asleep() && !relaxed_load(&store.use.busy)) {
+    refused = drain.take_all();
+    relaxed_store(&store.use.asked, false);
+  } else {
+    for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) drain.reopen({cls});
+  }
+  drain.end();
+  return refused;
+}
+
+void* drain_other_caches() {
+  void* refused = nullptr;
+  const std::uint32_t me = os::thread_number();
+  store_pool.for_each_used([&](MagazineStore& store) {
+    if (store.use.thread == me) return;
+    void* const twice = CacheDrain::drain(store);
+    if (twice != nullptr) refused = twice;
+  });
+  return refused;
+}
+
+}  // namespace arenite

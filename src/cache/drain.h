@@ -1,0 +1,50 @@
+// Takes home what other threads have cached, so that threads which sleep for long, or for ever, hoard nothing. No step
+// of it costs the fast paths anything.
+//
+// Only a thread that is asleep in a system call, outside its slow paths, is drained: it is not in a fast path, unless
+// it sleeps in a signal handler that has interrupted one. Its magazines are closed first, so that it takes a slow path
+// when it wakes, where it waits for the end of the drain. A fast path that a signal handler has interrupted holds the
+// top of a magazine, and perhaps the topmost slot, and goes on with them: so that slot stays, and what lies below is
+// taken from the top down. Should such a path go on in the middle of the drain, it opens its magazine again; then what
+// was taken out of it may have been handed out as well, and is not used again.
+//
+//   thread (slow path)             whoever drains
+//   busy = true                    asleep?  no: ask it, leave
+//   draining?  yes: wait           draining = true;  busy?  yes: leave
+//   close holes                    close the magazines;  asleep?  no: open them, leave
+//   ...                            take what lies below the topmost slots; open the magazines
+//   busy = false                   take the remote buffer; has_holes = true; draining = false
+#pragma once
+
+#include <cstddef>
+
+#include "cache/thread_cache.h"
+
+namespace arenite {
+
+class CacheDrain {
+ public:
+  // What the store's thread has cached goes home, or, if it is awake, will at its next slow call. Returns a slot that
+  // was given back twice, or null.
+  static void* drain(MagazineStore& store);
+
+ private:
+  explicit CacheDrain(MagazineStore& store) : store_(store), cache_(*store.use.cache) {}
+
+  bool is_asleep() const;
+  bool begin();
+  void end();
+  void close_magazines();
+  bool reopen(ClassIndex cls);
+  std::size_t take_magazine(ClassIndex cls, void** out);
+  void* take_all();
+
+  MagazineStore& store_;
+  ThreadCache& cache_;
+  void** tops_[kClassCount + 1] = {};
+};
+
+// The caches of all threads but the calling one.
+void* drain_other_caches();
+
+}  // namespace arenite
