@@ -1,7 +1,9 @@
 #include "arena/arena.h"
 
 #include "base/checks.h"
+#include "heap/footprint.h"
 #include "os/clock.h"
+#include "os/memory_limit.h"
 #include "os/overcommit.h"
 #include "policy/options.h"
 
@@ -20,14 +22,38 @@ constexpr std::size_t kWorthACall = 256_KiB;
 constexpr std::uint32_t kCallsBetweenTimes = 64;
 
 // An arena's share, but not so little that small heaps make calls all the time.
-std::size_t floor_share() {
+std::size_t share_of(std::size_t floor) {
   constexpr std::size_t kLeastShare = 128_KiB;
   const std::size_t arenas = relaxed_load(&arenas_made);
-  const std::size_t share = options.dirty_floor() / (arenas == 0 ? 1 : arenas);
-  return share > kLeastShare || share == options.dirty_floor() ? share : kLeastShare;
+  const std::size_t share = floor / (arenas == 0 ? 1 : arenas);
+  return share > kLeastShare || share == floor ? share : kLeastShare;
 }
 
-PurgeRule::Bound purge_bound() { return {.floor = floor_share(), .percent = options.dirty_percent()}; }
+// What the control groups allow is read at the first purge. Relaxed: every thread finds the same.
+std::size_t groups_limit = SIZE_MAX;
+bool groups_were_read = false;
+
+void read_groups() {
+  if (relaxed_load(&groups_were_read)) return;
+  relaxed_store(&groups_limit, os::memory_limit());
+  relaxed_store(&groups_were_read, true);
+}
+
+bool is_above_soft_limit() {
+  const std::size_t soft = options.soft_limit();
+  if (soft != 0) return footprint.bytes() > soft;
+  const std::size_t hard = options.hard_limit() != 0 ? options.hard_limit() : relaxed_load(&groups_limit);
+  return footprint.bytes() > hard / 8 * 7;
+}
+
+PurgeRule::Bound purge_bound() {
+  constexpr std::size_t kTightFloor = 1_MiB;
+  constexpr std::size_t kTightPercent = 5;
+  if (ARENITE_UNLIKELY(is_above_soft_limit())) {
+    return {.floor = share_of(kTightFloor), .percent = kTightPercent, .tolerant = false};
+  }
+  return {.floor = share_of(options.dirty_floor()), .percent = options.dirty_percent(), .tolerant = true};
+}
 
 }  // namespace
 
@@ -203,6 +229,7 @@ void Arena::give_back_if_due() {
 
 // The large pieces first; the small ones, and those in partly used spans, only while there is too much left.
 void Arena::purge_by_amount() {
+  read_groups();
   const os::PurgeWay way = os::purge_way();
   const bool with_tops = options.dynamic_thresholds();
   purge_rule_.note_purge(os::monotonic_microseconds());

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "base/checks.h"
+#include "heap/footprint.h"
 #include "heap/heap_table.h"
 #include "os/memory.h"
 
@@ -80,18 +81,29 @@ TakenUnits Heap::take_units(UnitCount count, UnitCount alignment, const GrowthRu
     std::size_t longest = 0;
     const std::size_t start = free_units_.find_run(count.value, alignment.value, &longest);
     if (start != Bitmap<kUnitsPerHeap>::kNone) {
+      const UnitRange range{.first = {static_cast<std::uint32_t>(start)}, .count = count};
+      if (!footprint.add(clean_bytes(range))) return {};
       free_units_.clear_range(start, count.value);
-      return taken({.first = {static_cast<std::uint32_t>(start)}, .count = count});
+      return taken(range);
     }
     longest_free_ = longest;
   }
   const UnitIndex start{static_cast<std::uint32_t>(align_up(top_.value, alignment.value))};
   const UnitIndex end = start + count;
-  if (!make_ready(end, growth)) return {};
+  if (!make_ready(end, growth) || !footprint.add(clean_bytes({.first = start, .count = count}))) return {};
   const UnitRange skipped{.first = top_, .count = start - top_};
   top_ = end;
   if (skipped.count.value != 0) give_units(skipped);
   return taken({.first = start, .count = count});
+}
+
+std::size_t Heap::clean_bytes(UnitRange range) const {
+  return (range.count.value - dirty_units_.count(range.first.value, range.count.value)) * kUnitSize;
+}
+
+void Heap::mark_clean(UnitRange range) {
+  footprint.remove(range.count.value * kUnitSize - clean_bytes(range));
+  dirty_units_.clear_range(range.first.value, range.count.value);
 }
 
 TakenUnits Heap::taken(UnitRange range) {
@@ -103,14 +115,17 @@ TakenUnits Heap::taken(UnitRange range) {
 
 TakenUnits Heap::extend_units(UnitRange range, UnitCount more, const GrowthRule* growth) {
   const UnitIndex end = range.end() + more;
-  if (range.end() == top_) {
-    if (!make_ready(end, growth)) return {};
+  const UnitRange added{.first = range.end(), .count = more};
+  const bool at_top = added.first == top_;
+  const bool is_free =
+      at_top ? make_ready(end, growth) : end <= top_ && free_units_.next_clear(added.first.value) >= end.value;
+  if (!is_free || !footprint.add(clean_bytes(added))) return {};
+  if (at_top) {
     top_ = end;
   } else {
-    if (end > top_ || free_units_.next_clear(range.end().value) < end.value) return {};
-    free_units_.clear_range(range.end().value, more.value);
+    free_units_.clear_range(added.first.value, more.value);
   }
-  return taken({.first = range.end(), .count = more});
+  return taken(added);
 }
 
 void Heap::give_units(UnitRange range) {
@@ -176,7 +191,7 @@ std::size_t Heap::decommit_top(const TrimRule& rule) {
   const UnitIndex start = grown_ - units_for(trimmable);
   const std::size_t committed = (committed_ - start).value * kUnitSize;
   if (!os::decommit(pointer_at(address_of_unit(start)), committed)) return 0;
-  dirty_units_.clear_range(start.value, (committed_ - start).value);
+  mark_clean({.first = start, .count = committed_ - start});
   grown_ = start;
   committed_ = start;
   return committed;
@@ -292,7 +307,7 @@ std::size_t Heap::release_reservation() {
   }
   committed_ = lower(committed_, end);
   grown_ = lower(grown_, end);
-  dirty_units_.clear_range(end.value, kHeapEnd.value - end.value);
+  mark_clean({.first = end, .count = kHeapEnd - end});
   return bytes;
 }
 

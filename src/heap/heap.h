@@ -130,7 +130,7 @@ class Heap {
   // The same for the free top, from `from` on.
   UnitIndex hold_top(UnitIndex from, std::size_t least, PurgeBatch* batch, std::size_t* left);
   // The pages of the units have been given back.
-  void note_purged(UnitRange range) { dirty_units_.clear_range(range.first.value, range.count.value); }
+  void note_purged(UnitRange range) { mark_clean(range); }
   // A held run is free again.
   void end_hold(UnitRange range);
 
@@ -181,6 +181,8 @@ class Heap {
   // Whether units up to `end` are ready, or have been made so.
   bool make_ready(UnitIndex end, const GrowthRule* growth);
   TakenUnits taken(UnitRange range);
+  std::size_t clean_bytes(UnitRange range) const;
+  void mark_clean(UnitRange range);
   bool hold_pieces(UnitRange run, UnitIndex* from, std::size_t least, PurgeBatch* batch, std::size_t* left);
   void add_map_piece(UnitRange run, PurgeBatch* batch);
 

@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/relaxed.h"
+#include "heap/footprint.h"
 #include "os/memory.h"
 
 namespace arenite {
@@ -94,9 +95,12 @@ void LargeMappings::count_change(std::ptrdiff_t count, std::ptrdiff_t bytes) {
 
 void* LargeMappings::take(std::size_t bytes, std::size_t alignment) {
   const std::size_t length = page_round(bytes == 0 ? 1 : bytes);
-  if (length == 0) return nullptr;
+  if (length == 0 || !footprint.add(length)) return nullptr;
   void* const pointer = os::map(length, alignment > os::page_size() ? alignment : os::page_size());
-  if (pointer == nullptr) return nullptr;
+  if (pointer == nullptr) {
+    footprint.remove(length);
+    return nullptr;
+  }
   Shard& shard = shard_of(pointer);
   bool entered = false;
   {
@@ -105,6 +109,7 @@ void* LargeMappings::take(std::size_t bytes, std::size_t alignment) {
   }
   if (!entered) {
     os::release(pointer, length);
+    footprint.remove(length);
     return nullptr;
   }
   count_change(1, static_cast<std::ptrdiff_t>(length));
@@ -128,6 +133,7 @@ std::size_t LargeMappings::give(void* pointer) {
     bytes = entry->bytes;
     entry->state = State::kLeaving;
   }
+  footprint.remove(bytes);
   count_change(-1, -static_cast<std::ptrdiff_t>(bytes));
   const bool left = os::release(pointer, bytes);
   if (!left) os::purge(pointer, bytes);
@@ -167,22 +173,30 @@ void LargeMappings::release_stranded() {
 
 void* LargeMappings::resize(void* pointer, std::size_t bytes) {
   const std::size_t length = page_round(bytes == 0 ? 1 : bytes);
-  if (length == 0) return nullptr;
-  Shard& shard = shard_of(pointer);
-  std::size_t old_length = 0;
-  {
-    const os::LockGuard guard(shard.lock);
-    Entry* const entry = shard.find(address_of(pointer), State::kLive);
-    if (entry == nullptr) return nullptr;
-    old_length = entry->bytes;
-    if (old_length == length) return pointer;
-    if (os::resize_in_place(pointer, old_length, length)) {
-      entry->bytes = length;
-      count_change(0, static_cast<std::ptrdiff_t>(length) - static_cast<std::ptrdiff_t>(old_length));
-      return pointer;
-    }
+  const std::size_t old_length = length == 0 ? 0 : find(pointer);
+  if (old_length == 0) return nullptr;
+  if (old_length == length) return pointer;
+  const std::size_t growth = length > old_length ? length - old_length : 0;
+  if (growth != 0 && !footprint.add(growth)) return nullptr;
+  void* resized = resize_in_place(pointer, old_length, length) ? pointer : nullptr;
+  if (resized == nullptr && growth != 0) resized = move(pointer, old_length, length);
+  if (resized == nullptr) {
+    footprint.remove(growth);
+    return nullptr;
   }
-  return length < old_length ? nullptr : move(pointer, old_length, length);
+  if (growth == 0) footprint.remove(old_length - length);
+  count_change(0, static_cast<std::ptrdiff_t>(length) - static_cast<std::ptrdiff_t>(old_length));
+  return resized;
+}
+
+// False if the system refuses, or if there is no such entry any more, which only misuse can bring about.
+bool LargeMappings::resize_in_place(void* pointer, std::size_t old_length, std::size_t length) {
+  Shard& shard = shard_of(pointer);
+  const os::LockGuard guard(shard.lock);
+  Entry* const entry = shard.find(address_of(pointer), State::kLive, old_length);
+  if (entry == nullptr || !os::resize_in_place(pointer, old_length, length)) return false;
+  entry->bytes = length;
+  return true;
 }
 
 // The new address is the system's choice, and what has moved cannot be moved back: so there is room for it in every
@@ -202,7 +216,6 @@ void* LargeMappings::move(void* pointer, std::size_t old_length, std::size_t len
   leave(pointer, old_length, /*left=*/true);
   const Entry entry{.address = address_of(moved), .bytes = length, .state = State::kLive};
   end_promise(&entry);
-  count_change(0, static_cast<std::ptrdiff_t>(length) - static_cast<std::ptrdiff_t>(old_length));
   return moved;
 }
 

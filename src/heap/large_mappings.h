@@ -80,6 +80,7 @@ class LargeMappings {
   static constexpr std::size_t kShards = 16;
 
   Shard& shard_of(const void* pointer);
+  bool resize_in_place(void* pointer, std::size_t old_length, std::size_t length);
   void* move(void* pointer, std::size_t old_length, std::size_t length);
   bool promise_room();
   void end_promise(const Entry* entry);

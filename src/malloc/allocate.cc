@@ -6,6 +6,7 @@
 #include "arena/registry.h"
 #include "cache/drain.h"
 #include "heap/block.h"
+#include "heap/footprint.h"
 #include "heap/large_mappings.h"
 #include "malloc/process.h"
 #include "malloc/report.h"
@@ -196,6 +197,7 @@ Allocation allocate(std::size_t size, std::size_t alignment) {
   if (size >= kAddressSpace || alignment >= kAddressSpace) return {};
   Allocation result = try_allocate(size, alignment);
   if (ARENITE_UNLIKELY(result.pointer == nullptr) && relieve_pressure()) result = try_allocate(size, alignment);
+  if (ARENITE_UNLIKELY(result.pointer == nullptr)) footprint.note_refusal();
   if (result.pointer != nullptr && options.perturb() != 0) {
     std::memset(result.pointer, static_cast<int>(~options.perturb() & 0xff), size);
     result.zeroed = false;

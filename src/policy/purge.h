@@ -15,10 +15,11 @@ namespace arenite {
 
 class PurgeRule {
  public:
-  // `floor`: no purge is due below; `percent`: of the bytes in use.
+  // `floor`: no purge is due below; `percent`: of the bytes in use. `tolerant`: more may be tolerated for a time.
   struct Bound {
     std::size_t floor;
     std::size_t percent;
+    bool tolerant = true;
   };
 
   void note_taken(std::size_t bytes) { in_use_ += bytes; }
@@ -34,7 +35,7 @@ class PurgeRule {
     return slack_ > bound.floor && slack_ > limit(bound);
   }
   // Only what is tolerated for the time being keeps a purge from being due: tell the time now and then.
-  bool is_tolerated(Bound bound) const { return slack_ > base(bound) && slack_ <= tolerated_; }
+  bool is_tolerated(Bound bound) const { return slack_ > base(bound) && slack_ <= limit(bound); }
   void note_time(std::uint64_t now) {
     const std::uint64_t seconds = (now - calm_since_) / kSecond;
     if (seconds == 0) return;
@@ -61,7 +62,7 @@ class PurgeRule {
   }
 
   // What may stay: slack above this makes a purge due.
-  std::size_t limit(Bound bound) const { return tolerated_ > base(bound) ? tolerated_ : base(bound); }
+  std::size_t limit(Bound bound) const { return bound.tolerant && tolerated_ > base(bound) ? tolerated_ : base(bound); }
 
   std::size_t in_use() const { return in_use_; }
   std::size_t slack() const { return slack_; }

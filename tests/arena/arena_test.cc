@@ -622,6 +622,23 @@ TEST_F(ArenaTest, ThreadsShareAnArena) {
   user_.check_figures();
 }
 
+TEST_F(ArenaTest, AboveTheSoftLimitLessFreeMemoryIsKept) {
+  const ClassIndex cls = class_for(1000);
+  for (const bool above : {false, true}) {
+    Arena arena({static_cast<std::uint16_t>(10 + above)});
+    options.set(OptionIndex::soft_limit, above ? 8_MiB : 1024_MiB);
+    options.set(OptionIndex::dirty_percent, 90);
+    std::vector<void*> slots = take_many(arena, cls, 32_MiB);
+    for (std::size_t index = 0; index < slots.size() / 3; ++index) arena.give_slots(&slots[index], 1);
+    const std::size_t tight = (32_MiB - slots.size() / 3 * 1000) / 20 + 256_KiB;
+    if (above) {
+      EXPECT_LE(arena.slack(), tight);
+    } else {
+      EXPECT_GT(arena.slack(), 4 * tight);
+    }
+  }
+}
+
 // The system may be told to count commitments strictly while the process runs.
 TEST_F(ArenaTest, MemoryGoesBackAsTheOvercommitSettingAsks) {
   struct Calls {

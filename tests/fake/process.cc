@@ -7,6 +7,7 @@
 #include "fake/clock.h"
 #include "fake/file.h"
 #include "fake/memory.h"
+#include "heap/footprint.h"
 #include "heap/heap_table.h"
 #include "heap/large_mappings.h"
 #include "policy/options.h"
@@ -39,6 +40,7 @@ void FreshProcess::renew() {
   link_secret = 0x5bd1e995a7c3d960;
   arenas_made = 0;
   make_new(&options);
+  make_new(&footprint);
   make_new(&registry);
   make_new(&store_pool);
   make_new(&large_mappings);

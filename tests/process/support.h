@@ -137,6 +137,17 @@ __attribute__((unused)) static int wait_for(pid_t child, double seconds) {
   }
 }
 
+// The test goes on with these options besides those that it was started with.
+__attribute__((unused)) static void run_with_options(const char* options) {
+  const char* const given = getenv("ARENITE_OPTIONS");
+  if (given != NULL && strstr(given, options) != NULL) return;
+  char all[512];
+  snprintf(all, sizeof all, "%s%s%s", given == NULL ? "" : given, given == NULL ? "" : ":", options);
+  setenv("ARENITE_OPTIONS", all, 1);
+  execl("/proc/self/exe", "test", (char*)NULL);
+  fail("the test cannot start itself again: errno %d", errno);
+}
+
 __attribute__((unused)) static void start_thread(pthread_t* thread, void* (*body)(void*), void* argument) {
   const int error = pthread_create(thread, NULL, body, argument);
   if (error != 0) fail("pthread_create: error %d", error);
