@@ -25,22 +25,30 @@ std::uint16_t Registry::count() const { return __atomic_load_n(&count_, __ATOMIC
 
 Arena* Registry::find(ArenaId id) const { return id.value == 0 || id.value > count() ? nullptr : arenas[id.value]; }
 
-// Called without the lock: files are read to count the processors, once, when so many arenas are wanted for the first
-// time.
+// Reads files, so it is called without the lock.
+std::size_t Registry::processors() {
+  static std::size_t counted = 0;  // relaxed: every thread finds the same
+  if (relaxed_load(&counted) == 0) relaxed_store(&counted, os::processor_count());
+  return relaxed_load(&counted);
+}
+
 std::size_t Registry::limit() const {
   const std::size_t fixed = options.arena_max();
   if (fixed != 0) return fixed;
   const std::size_t untested = options.arena_test();
-  if (count() < untested) return kMaxArenas;
-  static std::size_t processors = 0;  // relaxed: every thread finds the same
-  if (relaxed_load(&processors) == 0) relaxed_store(&processors, os::processor_count());
-  const std::size_t by_processors = kArenasPerProcessor * relaxed_load(&processors);
+  const std::size_t by_processors = kArenasPerProcessor * processors();
   const std::size_t limit = by_processors > untested ? by_processors : untested;
   return limit < kMaxArenas ? limit : kMaxArenas;
 }
 
+// The processors are not counted before so many arenas are wanted.
+std::size_t Registry::limit_now() const {
+  const bool untested = options.arena_max() == 0 && count() < options.arena_test();
+  return untested ? kMaxArenas : limit();
+}
+
 Arena* Registry::attach() {
-  const std::size_t most = limit();
+  const std::size_t most = limit_now();
   const os::LockGuard guard(lock_);
   Arena* arena = take_free();
   if (arena == nullptr && count_ < most) arena = make();

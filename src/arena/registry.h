@@ -30,6 +30,11 @@ class Registry {
     for (std::uint16_t id = 1; id <= arenas; ++id) action(*find({id}));
   }
 
+  // The most arenas that attach() makes, but for those that arena_max or arena_test allow.
+  std::size_t limit() const;
+  // That the process may use; counted once.
+  static std::size_t processors();
+
   os::Lock& lock() { return lock_; }
 
   // In a forked child, where only the calling thread is left: all arenas but `own` are free.
@@ -44,7 +49,7 @@ class Registry {
   Arena* make();
   Arena* least_used();
   void put_on_free_list(Arena& arena);
-  std::size_t limit() const;
+  std::size_t limit_now() const;
 
   os::Lock lock_{os::LockRank::kRegistry};
   std::uint16_t count_ = 0;

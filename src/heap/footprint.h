@@ -18,6 +18,8 @@ class Footprint {
 
   // False, and nothing added, if the limit would be exceeded.
   bool add(std::size_t bytes);
+  // What has been taken is this much longer; never refused.
+  void add_rounding(std::size_t bytes) { __atomic_add_fetch(&bytes_, bytes, __ATOMIC_RELAXED); }
   void remove(std::size_t bytes);
 
   // A request could not be served, and the program is told.

@@ -14,19 +14,18 @@ namespace {
 // The map becomes writable in steps of this many bytes.
 constexpr std::size_t kMapStep = kMaxPageSize;
 
-constexpr UnitIndex lower(UnitIndex a, UnitIndex b) { return a < b ? a : b; }
-
-// The first unit boundary at or behind `bytes` from the base that is also a page boundary, for every page size.
-constexpr UnitIndex unit_end(std::size_t bytes) {
-  return {static_cast<std::uint32_t>(align_up(bytes, kMaxPageSize) / kUnitSize)};
+// The first unit boundary at or behind `bytes` from the base that is also a boundary of pages: for every page size, or
+// of huge ones.
+constexpr UnitIndex unit_end(std::size_t bytes, std::size_t page = kMaxPageSize) {
+  return {static_cast<std::uint32_t>(align_up(bytes, page > kMaxPageSize ? page : kMaxPageSize) / kUnitSize)};
 }
+
+constexpr UnitIndex lower(UnitIndex a, UnitIndex b) { return a < b ? a : b; }
 
 // The part of the map that describes the heap's head is never used; writable with the head, it saves a mapping.
 constexpr std::size_t initial_map_bytes(HeapKind kind) {
   return align_up((first_unit_of(kind).value * kUnitSize) >> granule_bits(kind), kMapStep);
 }
-
-std::size_t page_granularity() { return os::page_size() > kUnitSize ? os::page_size() : kUnitSize; }
 
 void* reserve_heap(std::size_t wanted, std::size_t needed, std::size_t* reserved) {
   for (std::size_t bytes = wanted > needed ? wanted : needed;; bytes = bytes / 2 > needed ? bytes / 2 : needed) {
@@ -38,9 +37,10 @@ void* reserve_heap(std::size_t wanted, std::size_t needed, std::size_t* reserved
 
 }  // namespace
 
-Heap::Heap(HeapKind kind, ArenaId arena, UnitIndex reserved)
+Heap::Heap(HeapKind kind, ArenaId arena, UnitIndex reserved, HugeUse huge)
     : kind_(kind),
       arena_(arena),
+      huge_(huge),
       top_(first_unit_of(kind)),
       grown_(top_),
       committed_(top_),
@@ -62,7 +62,9 @@ Heap* Heap::create(HeapKind kind, ArenaId arena, UnitCount capacity, const Growt
     os::release(base, reserved);
     return nullptr;
   }
-  Heap* const heap = new (base) Heap(kind, arena, {static_cast<std::uint32_t>(reserved / kUnitSize)});
+  Heap* const heap =
+      new (base) Heap(kind, arena, {static_cast<std::uint32_t>(reserved / kUnitSize)}, huge_use_of_heaps());
+  heap->advise_huge(first_unit_of(kind), heap->reserved_);
   enter_heap(base, arena, arenite::granule_bits(kind));
   return heap;
 }
@@ -141,6 +143,11 @@ void Heap::give_units(UnitRange range) {
   if (merged > longest_free_) longest_free_ = merged;
 }
 
+std::size_t Heap::granularity() const {
+  const std::size_t page = os::page_size() > kUnitSize ? os::page_size() : kUnitSize;
+  return huge_.page > page ? huge_.page : page;
+}
+
 bool Heap::make_ready(UnitIndex end, const GrowthRule* growth) {
   return end <= kHeapEnd && (end <= grown_ || (growth != nullptr && grow_to(end, *growth)));
 }
@@ -149,10 +156,11 @@ bool Heap::grow_to(UnitIndex end, const GrowthRule& growth) {
   // In proportion to the heap, too, so that building up a large heap costs few calls.
   const std::size_t eighth = (committed_.value - first_unit_of(kind_).value) * kUnitSize / 8;
   const std::size_t extra = growth.pad > eighth ? growth.pad : eighth;
-  const UnitIndex padded = unit_end(saturating_add(end.value * kUnitSize, extra < kHeapSize ? extra : kHeapSize));
+  const std::size_t padded_bytes = saturating_add(end.value * kUnitSize, extra < kHeapSize ? extra : kHeapSize);
+  const UnitIndex padded = unit_end(padded_bytes, huge_.page);
   const UnitIndex wanted = lower(padded, end > reserved_ ? kHeapEnd : reserved_);
   const UnitIndex needed = unit_end(end.value * kUnitSize);
-  if (needed > committed_ && !commit_to(wanted) && !commit_to(needed)) return false;
+  if (needed > committed_ && !commit_to(wanted) && needed > committed_ && !commit_to(needed)) return false;
   const UnitIndex with_pad =
       unit_end(saturating_add(end.value * kUnitSize, growth.pad < kHeapSize ? growth.pad : kHeapSize));
   grown_ = lower(with_pad, committed_);
@@ -167,21 +175,45 @@ bool Heap::commit_to(UnitIndex end) {
     if (!os::commit(pointer_at(map_base + map_committed_), map_end - map_committed_)) return false;
     map_committed_ = map_end;
   }
-  if (!os::commit(pointer_at(address_of_unit(committed_)), (end - committed_).value * kUnitSize)) return false;
-  committed_ = end;
-  return true;
+  return commit_units(end);
+}
+
+// What no whole page from the pool fits, and what the pool has not, is made of ordinary pages.
+bool Heap::commit_units(UnitIndex end) {
+  const std::size_t units = huge_.kind == HugeUse::Kind::kPool ? huge_.page / kUnitSize : 1;
+  const UnitIndex huge_first{static_cast<std::uint32_t>(align_up(committed_.value, units))};
+  const UnitIndex huge_end{static_cast<std::uint32_t>(align_down(end.value, units))};
+  if (units == 1 || huge_first >= huge_end) return commit_piece(end, /*from_pool=*/false);
+  return commit_piece(huge_first, /*from_pool=*/false) && commit_piece(huge_end, /*from_pool=*/true) &&
+         commit_piece(end, /*from_pool=*/false);
+}
+
+bool Heap::commit_piece(UnitIndex end, bool from_pool) {
+  void* const start = pointer_at(address_of_unit(committed_));
+  const std::size_t bytes = (end - committed_).value * kUnitSize;
+  const bool done = bytes == 0 || (from_pool && os::commit_huge(start, bytes, huge_.page)) || os::commit(start, bytes);
+  if (done) committed_ = end;
+  return done;
+}
+
+// Only a wish: where it is refused, the heap has other pages.
+void Heap::advise_huge(UnitIndex first, UnitIndex end) {
+  if (huge_.kind != HugeUse::Kind::kAlways && huge_.kind != HugeUse::Kind::kNever) return;
+  const std::uintptr_t start = align_up(address_of_unit(first), kMaxPageSize);
+  os::advise_huge(pointer_at(start), address_of_unit(end) - start, huge_.kind == HugeUse::Kind::kAlways);
 }
 
 bool Heap::reserve_to(UnitIndex end) {
   if (!os::reserve_at(pointer_at(address_of_unit(reserved_)), (end - reserved_).value * kUnitSize)) return false;
+  advise_huge(reserved_, end);
   relaxed_store(&reserved_.value, end.value);
   return true;
 }
 
 std::size_t Heap::trimmable_top(const TrimRule& rule) const {
-  const std::size_t bytes = trimmable((grown_ - top_).value * kUnitSize, rule, page_granularity());
+  const std::size_t bytes = trimmable((grown_ - top_).value * kUnitSize, rule, granularity());
   const std::size_t end = grown_.value * kUnitSize;
-  return bytes == 0 ? 0 : align_down(end - align_up(end - bytes, page_granularity()), kUnitSize);
+  return bytes == 0 ? 0 : align_down(end - align_up(end - bytes, granularity()), kUnitSize);
 }
 
 // All that is committed behind the start goes, so that the committed part stays one piece.
@@ -208,7 +240,7 @@ void Heap::lower_grown(const TrimRule& rule) {
 // Holds the run if there is a piece in it: as many pieces as the batch has room for. Units that share a page with
 // others stay. False if it was not held; `from` receives where to go on.
 bool Heap::hold_pieces(UnitRange run, UnitIndex* from, std::size_t least, PurgeBatch* batch, std::size_t* left) {
-  const std::size_t pages = page_granularity() / kUnitSize;
+  const std::size_t pages = granularity() / kUnitSize;
   const std::size_t end = run.end().value;
   bool held = false;
   std::size_t dirty = dirty_units_.next_set(from->value > run.first.value ? from->value : run.first.value);
@@ -221,7 +253,11 @@ bool Heap::hold_pieces(UnitRange run, UnitIndex* from, std::size_t least, PurgeB
       *left += bytes;
     } else {
       const std::uintptr_t start = address_of_unit({static_cast<std::uint32_t>(first)});
-      batch->add(PurgePiece{.kind = PurgePiece::Kind::kUnits, .heap = this, .start = start, .bytes = bytes});
+      batch->add(PurgePiece{.kind = PurgePiece::Kind::kUnits,
+                            .replace = huge_.kind == HugeUse::Kind::kPool,
+                            .heap = this,
+                            .start = start,
+                            .bytes = bytes});
       held = true;
     }
     dirty = dirty_units_.next_set(dirty_end);
@@ -296,7 +332,7 @@ std::size_t Heap::unpurged_slots() const {
 
 std::size_t Heap::release_reservation() {
   const UnitIndex old_end = reserved_;
-  const UnitIndex end = unit_end(top_.value * kUnitSize);
+  const UnitIndex end = unit_end(top_.value * kUnitSize, huge_.page);
   if (end >= old_end) return 0;
   const std::size_t bytes = (old_end - end).value * kUnitSize;
   // Before the range is free for others: what they place there must not be taken for the heap's.
@@ -318,6 +354,7 @@ HeapFigures& HeapFigures::operator+=(const HeapFigures& other) {
   free_units += other.free_units;
   free_unit_runs += other.free_unit_runs;
   top += other.top;
+  huge_padding += other.huge_padding;
   return *this;
 }
 
@@ -327,6 +364,7 @@ HeapFigures Heap::figures() const {
   figures.committed = (committed_ - first_unit_of(kind_)).value * kUnitSize + map_committed_;
   figures.grown = grown_bytes();
   figures.top = (grown_ - top_).value * kUnitSize;
+  if (huge_.page != 0) figures.huge_padding = (committed_ - grown_).value * kUnitSize;
   for (std::size_t first = free_units_.lowest(); first != Bitmap<kUnitsPerHeap>::kNone;) {
     const std::size_t end = free_units_.next_clear(first);
     figures.free_units += (end - first) * kUnitSize;

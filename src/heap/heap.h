@@ -18,6 +18,7 @@
 #include "base/relaxed.h"
 #include "base/units.h"
 #include "heap/granule_map.h"
+#include "heap/huge_use.h"
 #include "heap/purge_batch.h"
 #include "heap/span.h"
 #include "heap/trim.h"
@@ -61,7 +62,8 @@ struct HeapFigures {
   std::size_t grown = 0;       // units that count as obtained from the system
   std::size_t free_units = 0;  // bytes of free units below the top
   std::size_t free_unit_runs = 0;
-  std::size_t top = 0;  // bytes of the free top
+  std::size_t top = 0;           // bytes of the free top
+  std::size_t huge_padding = 0;  // writable beyond what was asked for, to fill huge pages
   HeapFigures& operator+=(const HeapFigures& other);
 };
 
@@ -116,6 +118,8 @@ class Heap {
   TakenUnits extend_units(UnitRange range, UnitCount more, const GrowthRule* growth);
 
   UnitIndex grown() const { return grown_; }
+  // Memory goes to and fro between the heap and the system in multiples of this.
+  std::size_t granularity() const;
   // The bytes of the free top that the rule gives back.
   std::size_t trimmable_top(const TrimRule& rule) const;
   // Decommit them: the number of bytes. The commit charge falls.
@@ -173,11 +177,14 @@ class Heap {
   void check_invariants() const;
 
  private:
-  Heap(HeapKind kind, ArenaId arena, UnitIndex reserved);  // in memory of zeros
+  Heap(HeapKind kind, ArenaId arena, UnitIndex reserved, HugeUse huge);  // in memory of zeros
 
   bool grow_to(UnitIndex end, const GrowthRule& growth);
   bool reserve_to(UnitIndex end);
   bool commit_to(UnitIndex end);
+  bool commit_units(UnitIndex end);
+  bool commit_piece(UnitIndex end, bool from_pool);
+  void advise_huge(UnitIndex first, UnitIndex end);
   // Whether units up to `end` are ready, or have been made so.
   bool make_ready(UnitIndex end, const GrowthRule* growth);
   TakenUnits taken(UnitRange range);
@@ -188,6 +195,7 @@ class Heap {
 
   HeapKind kind_;
   ArenaId arena_;
+  HugeUse huge_;
   UnitIndex top_;
   UnitIndex grown_;
   UnitIndex committed_;

@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "base/relaxed.h"
 #include "heap/footprint.h"
+#include "heap/huge_use.h"
 #include "os/memory.h"
 
 namespace arenite {
@@ -93,47 +94,86 @@ void LargeMappings::count_change(std::ptrdiff_t count, std::ptrdiff_t bytes) {
   if (bytes > 0) raise_to(&figures_.max_bytes, new_bytes);
 }
 
-void* LargeMappings::take(std::size_t bytes, std::size_t alignment) {
+// Whole pages of the pool where that is asked for, if the request is not below one, and the pool has them.
+bool LargeMappings::map(std::size_t bytes, std::size_t alignment, Entry* entry) {
+  const HugeUse huge = huge_use_of_mappings();
+  const bool is_huge = huge.page != 0 && bytes >= huge.page;
+  const std::size_t least = is_huge ? huge.page : os::page_size();
+  if (is_huge && huge.kind == HugeUse::Kind::kPool && bytes <= SIZE_MAX - huge.page) {
+    const std::size_t length = align_up(bytes, huge.page);
+    entry->address = address_of(os::map_huge(length, alignment > least ? alignment : least, huge.page));
+    entry->bytes = length;
+    entry->from_pool = true;
+    entry->padding = static_cast<std::uint32_t>(length - page_round(bytes));
+    if (entry->address != 0) return true;
+  }
   const std::size_t length = page_round(bytes == 0 ? 1 : bytes);
-  if (length == 0 || !footprint.add(length)) return nullptr;
-  void* const pointer = os::map(length, alignment > os::page_size() ? alignment : os::page_size());
-  if (pointer == nullptr) {
-    footprint.remove(length);
+  if (length == 0) return false;
+  void* const pointer = os::map(length, alignment > least ? alignment : least);
+  if (is_huge && huge.kind == HugeUse::Kind::kAlways && pointer != nullptr) os::advise_huge(pointer, length, true);
+  *entry = {.address = address_of(pointer), .bytes = length};
+  return pointer != nullptr;
+}
+
+bool LargeMappings::fits(std::size_t size, std::size_t length) {
+  if (length == page_round(size == 0 ? 1 : size)) return true;
+  const HugeUse huge = huge_use_of_mappings();
+  return huge.kind == HugeUse::Kind::kPool && length == align_up(size, huge.page);
+}
+
+void LargeMappings::count_padding(std::ptrdiff_t bytes) {
+  __atomic_add_fetch(&figures_.huge_padding, static_cast<std::size_t>(bytes), __ATOMIC_RELAXED);
+}
+
+void* LargeMappings::take(std::size_t bytes, std::size_t alignment) {
+  if (page_round(bytes) == 0 && bytes != 0) return nullptr;
+  if (!footprint.add(bytes)) return nullptr;  // the rounding follows
+  Entry entry;
+  if (!map(bytes, alignment, &entry)) {
+    footprint.remove(bytes);
     return nullptr;
   }
+  void* const pointer = pointer_at(entry.address);
   Shard& shard = shard_of(pointer);
   bool entered = false;
   {
     const os::LockGuard guard(shard.lock);
-    entered = shard.insert({.address = address_of(pointer), .bytes = length, .state = State::kLive});
+    entered = shard.insert(entry);
   }
   if (!entered) {
-    os::release(pointer, length);
-    footprint.remove(length);
+    os::release(pointer, entry.bytes);
+    footprint.remove(bytes);
     return nullptr;
   }
-  count_change(1, static_cast<std::ptrdiff_t>(length));
+  footprint.add_rounding(entry.bytes - bytes);
+  count_padding(entry.padding);
+  count_change(1, static_cast<std::ptrdiff_t>(entry.bytes));
   return pointer;
 }
 
-std::size_t LargeMappings::find(const void* pointer) {
+LargeMappings::Entry LargeMappings::entry_of(const void* pointer) {
   Shard& shard = shard_of(pointer);
   const os::LockGuard guard(shard.lock);
   const Entry* const entry = shard.find(address_of(pointer), State::kLive);
-  return entry == nullptr ? 0 : entry->bytes;
+  return entry == nullptr ? Entry{} : *entry;
 }
+
+std::size_t LargeMappings::find(const void* pointer) { return entry_of(pointer).bytes; }
 
 std::size_t LargeMappings::give(void* pointer) {
   std::size_t bytes = 0;
+  std::size_t padding = 0;
   {
     Shard& shard = shard_of(pointer);
     const os::LockGuard guard(shard.lock);
     Entry* const entry = shard.find(address_of(pointer), State::kLive);
     if (entry == nullptr) return 0;
     bytes = entry->bytes;
+    padding = entry->padding;
     entry->state = State::kLeaving;
   }
   footprint.remove(bytes);
+  count_padding(-static_cast<std::ptrdiff_t>(padding));
   count_change(-1, -static_cast<std::ptrdiff_t>(bytes));
   const bool left = os::release(pointer, bytes);
   if (!left) os::purge(pointer, bytes);
@@ -173,9 +213,11 @@ void LargeMappings::release_stranded() {
 
 void* LargeMappings::resize(void* pointer, std::size_t bytes) {
   const std::size_t length = page_round(bytes == 0 ? 1 : bytes);
-  const std::size_t old_length = length == 0 ? 0 : find(pointer);
+  const Entry old = length == 0 ? Entry{} : entry_of(pointer);
+  const std::size_t old_length = old.bytes;
   if (old_length == 0) return nullptr;
   if (old_length == length) return pointer;
+  if (old.from_pool) return fits(bytes, old_length) ? pointer : nullptr;
   const std::size_t growth = length > old_length ? length - old_length : 0;
   if (growth != 0 && !footprint.add(growth)) return nullptr;
   void* resized = resize_in_place(pointer, old_length, length) ? pointer : nullptr;
@@ -262,7 +304,8 @@ LargeFigures LargeMappings::figures() const {
   return {.count = relaxed_load(&figures_.count),
           .bytes = relaxed_load(&figures_.bytes),
           .max_count = relaxed_load(&figures_.max_count),
-          .max_bytes = relaxed_load(&figures_.max_bytes)};
+          .max_bytes = relaxed_load(&figures_.max_bytes),
+          .huge_padding = relaxed_load(&figures_.huge_padding)};
 }
 
 }  // namespace arenite

@@ -23,6 +23,7 @@ struct LargeFigures {
   std::size_t bytes = 0;
   std::size_t max_count = 0;
   std::size_t max_bytes = 0;
+  std::size_t huge_padding = 0;  // bytes beyond the requests, to fill huge pages
 };
 
 class LargeMappings {
@@ -33,6 +34,8 @@ class LargeMappings {
   void* take(std::size_t bytes, std::size_t alignment);
   // The length of the mapping that starts at `pointer`; 0 if none does.
   std::size_t find(const void* pointer);
+  // Whether take(size) can have made, or resize(size) left, a mapping of that length.
+  static bool fits(std::size_t size, std::size_t length);
   // End the mapping that starts at `pointer`; its length, 0 if there is none (and nothing was done).
   std::size_t give(void* pointer);
   // Make it at least `bytes` long, moving pages if needed. Null, and nothing changed, if there is none or the system
@@ -53,6 +56,8 @@ class LargeMappings {
     std::uintptr_t address = 0;  // 0: empty
     std::size_t bytes = 0;
     State state = State::kLive;
+    bool from_pool = false;     // of huge pages: the kernel resizes it in whole ones only, if at all
+    std::uint32_t padding = 0;  // of those
   };
 
   //   L1  (used + promised) * 4 <= capacity * 3
@@ -80,6 +85,9 @@ class LargeMappings {
   static constexpr std::size_t kShards = 16;
 
   Shard& shard_of(const void* pointer);
+  static bool map(std::size_t bytes, std::size_t alignment, Entry* entry);
+  Entry entry_of(const void* pointer);
+  void count_padding(std::ptrdiff_t bytes);
   bool resize_in_place(void* pointer, std::size_t old_length, std::size_t length);
   void* move(void* pointer, std::size_t old_length, std::size_t length);
   bool promise_room();

@@ -22,7 +22,8 @@ struct PurgePiece {
   enum class Kind : std::uint8_t { kUnits, kMap, kSlots };
 
   Kind kind = Kind::kUnits;
-  bool gone = false;  // the system has taken the pages
+  bool replace = false;  // whatever the way: advice may not set the pages aside again
+  bool gone = false;     // the system has taken the pages
   Heap* heap = nullptr;
   std::uintptr_t start = 0;
   std::size_t bytes = 0;
@@ -52,8 +53,9 @@ class PurgeBatch {
   void add(const HeldRun& run) { runs_[run_count_++] = run; }
 
   void call(os::PurgeWay way) {
-    for_each_piece(
-        [way](PurgePiece& piece) { piece.gone = os::purge_pages(pointer_at(piece.start), piece.bytes, way); });
+    for_each_piece([way](PurgePiece& piece) {
+      piece.gone = os::purge_pages(pointer_at(piece.start), piece.bytes, piece.replace ? os::PurgeWay::kReplace : way);
+    });
   }
 
   template <typename Action>

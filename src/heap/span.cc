@@ -112,7 +112,8 @@ std::size_t take_slots(Heap& heap, UnitIndex first, void** out, std::size_t want
 bool hold_slots(Heap& heap, UnitIndex first, PurgeBatch* batch) {
   const SpanView view(heap, first);
   Span& span = view.span;
-  if (span.unpurged() < os::page_size()) return true;
+  // Huge pages are not taken apart for a few slots.
+  if (span.unpurged() < os::page_size() || heap.granularity() > kMaxPageSize) return true;
   if (!batch->has_room(kMostPiecesOfSpan)) return false;
   const GranuleByte free = GranuleByte::free(span.cls);
   const std::size_t end = view.carved_end();

@@ -145,7 +145,7 @@ bool has_size(const Block& block, std::size_t size, std::size_t alignment, SizeR
     case BlockKind::kRun:
       return (resized || cls.value == 0) && block.bytes == units_for(size).value * kUnitSize;
     case BlockKind::kMapping:
-      return block.bytes == align_up(size == 0 ? 1 : size, os::page_size());
+      return LargeMappings::fits(size, block.bytes);
     case BlockKind::kNone:
       break;
   }

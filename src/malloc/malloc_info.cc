@@ -1,8 +1,9 @@
-// malloc_info: glibc's XML document, version 1, element for element. Sizes of single free pieces are not listed: "rest"
-// has them all.
+// malloc_info: glibc's XML document, version 1, element for element, and at its end an element `arenite` with what
+// glibc has no place for. Sizes of single free pieces are not listed: "rest" has them all.
 #include <errno.h>
 
 #include "arena/registry.h"
+#include "base/build.h"
 #include "malloc/exports.h"
 #include "observe/statistics.h"
 #include "os/errno_keeper.h"
@@ -30,6 +31,17 @@ void print_arena(FILE* stream, ArenaId id, const ArenaSummary& summary) {
   fprintf(stream, "<aspace type=\"subheaps\" size=\"%zu\"/>\n</heap>\n", summary.heaps);
 }
 
+void print_own(FILE* stream, const ArenaSummary& all, const LargeFigures& mappings) {
+  const ProcessStatistics process = collect_process_statistics();
+  fprintf(stream, "<arenite version=\"%s\">\n<processors count=\"%zu\"/>\n", kVersion, process.processors);
+  fprintf(stream, "<arenas count=\"%zu\" limit=\"%zu\" contained=\"%zu\"/>\n", process.arenas, process.arena_limit,
+          process.contained);
+  fprintf(stream, "<footprint size=\"%zu\" soft_limit=\"%zu\" hard_limit=\"%zu\"/>\n", process.footprint,
+          process.soft_limit, process.hard_limit);
+  fprintf(stream, "<cached size=\"%zu\"/>\n", all.cached);
+  fprintf(stream, "<huge_pages padding=\"%zu\"/>\n</arenite>\n", all.huge_padding + mappings.huge_padding);
+}
+
 }  // namespace
 
 // The error is the result; errno is not touched.
@@ -48,6 +60,7 @@ extern "C" int malloc_info(int version, FILE* stream) noexcept {
   print_free(stream, all);
   fprintf(stream, "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n", mappings.count, mappings.bytes);
   print_system(stream, all);
+  print_own(stream, all, mappings);
   fputs("</malloc>\n", stream);
   return 0;
 }

@@ -2,7 +2,9 @@
 
 #include "arena/registry.h"
 #include "base/text.h"
+#include "heap/footprint.h"
 #include "os/console.h"
+#include "policy/options.h"
 
 namespace arenite {
 
@@ -24,7 +26,9 @@ ArenaSummary::ArenaSummary(const ArenaFigures& figures)
       top(figures.heaps.top),
       reserved(figures.heaps.reserved),
       writable(figures.heaps.committed),
-      heaps(figures.heap_count) {}
+      heaps(figures.heap_count),
+      cached(figures.cached_bytes),
+      huge_padding(figures.heaps.huge_padding) {}
 
 ArenaSummary& ArenaSummary::operator+=(const ArenaSummary& other) {
   system += other.system;
@@ -36,7 +40,20 @@ ArenaSummary& ArenaSummary::operator+=(const ArenaSummary& other) {
   reserved += other.reserved;
   writable += other.writable;
   heaps += other.heaps;
+  cached += other.cached;
+  huge_padding += other.huge_padding;
   return *this;
+}
+
+ProcessStatistics collect_process_statistics() {
+  ProcessStatistics statistics{.processors = Registry::processors(),
+                               .arenas = registry.count(),
+                               .arena_limit = registry.limit(),
+                               .footprint = footprint.bytes(),
+                               .soft_limit = options.soft_limit(),
+                               .hard_limit = options.hard_limit()};
+  registry.for_each([&](const Arena& arena) { statistics.contained += arena.contained() ? 1 : 0; });
+  return statistics;
 }
 
 HeapStatistics collect_statistics() {

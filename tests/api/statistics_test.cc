@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
+#include <map>
 #include <string>
 
 #include "support.h"
@@ -343,6 +344,28 @@ TEST(MallocInfo, HasGlibcsElementsWithTrueFigures) {
   EXPECT_EQ(mappings, info.hblks);
   EXPECT_EQ(mapped_bytes, info.hblkhd);
   EXPECT_GE(system + 256 * kKib, info.arena);
+}
+
+TEST(MallocInfo, TellsWhatGlibcHasNoPlaceFor) {
+  cpu_set_t processors;
+  ASSERT_EQ(sched_getaffinity(0, sizeof processors, &processors), 0);
+  void* const mapped = malloc(40 * kMib);
+  std::vector<std::string> elements;
+  ASSERT_EQ(parse_xml(malloc_info_text(), &elements), "");
+  std::map<std::string, std::string> own;
+  bool inside = false;
+  for (const std::string& element : elements) {
+    inside = inside || element.rfind("arenite ", 0) == 0;
+    if (inside) own[element.substr(0, element.find(' '))] = element;
+  }
+  free(mapped);
+  EXPECT_GE(attribute(own["processors"], "count"), 1u);
+  EXPECT_LE(attribute(own["processors"], "count"), static_cast<std::size_t>(CPU_COUNT(&processors)));
+  EXPECT_GE(attribute(own["arenas"], "count"), 1u);
+  EXPECT_GE(attribute(own["arenas"], "limit"), attribute(own["arenas"], "count"));
+  EXPECT_GT(attribute(own["footprint"], "size"), 40 * kMib);
+  EXPECT_EQ(own.count("cached"), 1u);
+  EXPECT_EQ(own.count("huge_pages"), 1u);
 }
 
 TEST(MallocInfo, OptionsMustBeZero) {

@@ -9,6 +9,7 @@
 #include "fake/memory.h"
 #include "heap/footprint.h"
 #include "heap/heap_table.h"
+#include "heap/huge_use.h"
 #include "heap/large_mappings.h"
 #include "policy/options.h"
 
@@ -41,6 +42,7 @@ void FreshProcess::renew() {
   arenas_made = 0;
   make_new(&options);
   make_new(&footprint);
+  make_new(&huge_page_sizes);
   make_new(&registry);
   make_new(&store_pool);
   make_new(&large_mappings);

@@ -7,11 +7,13 @@
 #include <random>
 #include <vector>
 
+#include "fake/file.h"
 #include "fake/memory.h"
 #include "fake/process.h"
 #include "heap/heap_table.h"
 #include "heap/purging.h"
 #include "os/memory.h"
+#include "policy/options.h"
 
 namespace arenite {
 namespace {
@@ -531,11 +533,17 @@ struct Case {
   HeapKind kind;
   std::size_t page_size;
   std::size_t reservation;
+  std::size_t hugetlb = 0;
 };
 
 class RandomHeapTest : public ::testing::TestWithParam<Case> {
  protected:
-  RandomHeapTest() { fake::set_page_size(GetParam().page_size); }
+  RandomHeapTest() {
+    fake::set_page_size(GetParam().page_size);
+    fake::set_file("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+    fake::set_file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "2097152\n");
+    options.set(OptionIndex::hugetlb, GetParam().hugetlb);
+  }
 
   const fake::FreshProcess process_;
 };
@@ -651,7 +659,11 @@ TEST_P(RandomHeapTest, GrowthThatFailsAtAnyCallChangesNothing) {
 INSTANTIATE_TEST_SUITE_P(Kinds, RandomHeapTest,
                          ::testing::Values(Case{HeapKind::kRuns, 4_KiB, kHeapSize}, Case{HeapKind::kRuns, 4_KiB, 0},
                                            Case{HeapKind::kRuns, 16_KiB, 1_MiB},
-                                           Case{HeapKind::kRuns, 64_KiB, kHeapSize}, Case{HeapKind::kRuns, 64_KiB, 0}));
+                                           Case{HeapKind::kRuns, 64_KiB, kHeapSize}, Case{HeapKind::kRuns, 64_KiB, 0},
+                                           Case{HeapKind::kRuns, 4_KiB, kHeapSize, 1},
+                                           Case{HeapKind::kRuns, 4_KiB, 0, 1},
+                                           Case{HeapKind::kRuns, 4_KiB, kHeapSize, 2_MiB},
+                                           Case{HeapKind::kRuns, 4_KiB, 1_MiB, 2_MiB}));
 
 }  // namespace
 }  // namespace arenite

@@ -9,6 +9,7 @@
 #include "arena/registry.h"
 #include "cache/thread_cache.h"
 #include "fake/process.h"
+#include "heap/footprint.h"
 #include "policy/options.h"
 
 namespace arenite {
@@ -90,6 +91,19 @@ TEST_F(StatisticsTest, SumsAreThoseOfTheArenas) {
   EXPECT_EQ(statistics.mappings.bytes, 102400U);
   EXPECT_EQ(statistics.mappings.max_count, 2U);
   EXPECT_EQ(statistics.mappings.max_bytes, 102400U + 503808U);
+}
+
+TEST_F(StatisticsTest, WhatConcernsAllArenas) {
+  options.set(OptionIndex::hard_limit, 1024_MiB);
+  use_everything();
+  registry.find({2})->contain();
+  const ProcessStatistics statistics = collect_process_statistics();
+  EXPECT_EQ(statistics.arenas, registry.count());
+  EXPECT_EQ(statistics.contained, 1U);
+  EXPECT_EQ(statistics.hard_limit, 1024_MiB);
+  EXPECT_EQ(statistics.footprint, footprint.bytes());
+  EXPECT_GT(statistics.footprint, 102400U);
+  EXPECT_GE(statistics.processors, 1U);
 }
 
 TEST_F(StatisticsTest, CachedSlotsCountAsFree) {
