@@ -18,9 +18,6 @@ TrimRule trim_rule() { return {.threshold = options.trim_threshold(), .pad = opt
 // Shorter pieces of free memory are purged only if there is too much of them.
 constexpr std::size_t kWorthACall = 256_KiB;
 
-// While slack is tolerated for the time being, the clock is read once in so many calls.
-constexpr std::uint32_t kCallsBetweenTimes = 64;
-
 // An arena's share, but not so little that small heaps make calls all the time.
 std::size_t share_of(std::size_t floor) {
   constexpr std::size_t kLeastShare = 128_KiB;
@@ -58,6 +55,13 @@ PurgeRule::Bound purge_bound() {
 }  // namespace
 
 constinit std::size_t arenas_made = 0;
+
+namespace {
+
+// Of the calling thread.
+thread_local constinit std::uint32_t purges_under_way ARENITE_INITIAL_EXEC = 0;
+
+}  // namespace
 
 Arena::Arena(ArenaId id) : id_(id) { __atomic_add_fetch(&arenas_made, 1, __ATOMIC_RELAXED); }
 
@@ -220,11 +224,20 @@ void Arena::give_back_if_due() {
     purge_rule_.remove_slack(trim_tops(trim_rule(), os::purge_way()));
   }
   const PurgeRule::Bound bound = purge_bound();
-  if (ARENITE_UNLIKELY(purge_rule_.is_tolerated(bound)) && ++untimed_calls_ >= kCallsBetweenTimes) {
-    untimed_calls_ = 0;
-    purge_rule_.note_time(os::monotonic_microseconds());
-  }
+  if (ARENITE_UNLIKELY(purge_rule_.is_tolerated(bound))) note_time_now_and_then();
   if (ARENITE_UNLIKELY(purge_rule_.is_due(bound))) purge_by_amount();
+}
+
+// So often that what is tolerated is not kept when the times have changed.
+void Arena::note_time_now_and_then() {
+  constexpr std::uint32_t kCalls = 64;
+  constexpr std::size_t kBytes = 1_MiB;
+  const std::size_t slack = purge_rule_.slack();
+  const std::size_t change = slack > timed_slack_ ? slack - timed_slack_ : timed_slack_ - slack;
+  if (++untimed_calls_ < kCalls && change < kBytes) return;
+  untimed_calls_ = 0;
+  timed_slack_ = slack;
+  purge_rule_.note_time(os::monotonic_microseconds());
 }
 
 // The large pieces first; the small ones, and those in partly used spans, only while there is too much left.
@@ -309,10 +322,12 @@ std::size_t Arena::trim_tops(const TrimRule& rule, os::PurgeWay way) {
 // What has been held goes back to the system, without the lock, and is free again. The bytes that the system took.
 std::size_t Arena::purge(PurgeBatch& batch, os::PurgeWay way) {
   if (batch.empty()) return 0;
+  ++purges_under_way;
   {
     const os::UnlockGuard unlocked(lock_);
     batch.call(way);
   }
+  --purges_under_way;
   std::size_t bytes = 0;
   batch.for_each_piece([&](const PurgePiece& piece) {
     if (piece.gone) bytes += piece.bytes;
@@ -349,6 +364,7 @@ void Arena::settle() {
   const os::LockGuard guard(lock_);
   if (contained()) return;
   flush_transfer_stacks();
+  purge_rule_.note_time(os::monotonic_microseconds());
   give_back_if_due();
 }
 
@@ -425,9 +441,21 @@ std::size_t Arena::trim(std::size_t pad) {
   const std::size_t tops = trim_tops({.threshold = 0, .pad = pad}, way);
   const Purged units = purge_units(way, /*least=*/1, /*with_tops=*/false);
   const std::size_t slots = purge_slots(way);
-  purge_rule_.note_purge(os::monotonic_microseconds());
+  purge_rule_.note_trim();
   purge_rule_.add_slack(units.left);
   return tops + units.purged + slots;
+}
+
+void Arena::end_holds() {
+  const os::LockGuard guard(lock_);
+  if (contained() || purges_under_way != 0) return;
+  for_each_heap([&](Heap& heap) {
+    // One at a time: the end of a hold changes what there is to walk over.
+    for (UnitRange held; (held = heap.find_held()).count.value != 0;) {
+      heap.end_hold(held);
+      purge_rule_.add_slack(held.count.value * kUnitSize);
+    }
+  });
 }
 
 std::size_t Arena::release_reservations() {

@@ -70,6 +70,9 @@ class Arena {
 
   // All transfer stacks to the spans; then free pages to the system, but `pad` bytes of each top. The bytes released.
   std::size_t trim(std::size_t pad);
+  // In a forked child: free units that a thread of the parent was giving back are free again, unless the forking thread
+  // itself is in the middle of a purge.
+  void end_holds();
   // Unused address space to the system. The bytes released.
   std::size_t release_reservations();
 
@@ -111,6 +114,7 @@ class Arena {
   bool give_back(Heap& heap, void* slot);
   bool give_to_span(Heap& heap, void* slot);
   void give_back_if_due();
+  void note_time_now_and_then();
   void purge_by_amount();
   Purged purge_units(os::PurgeWay way, std::size_t least, bool with_tops);
   std::size_t purge_slots(os::PurgeWay way);
@@ -129,8 +133,9 @@ class Arena {
   // No heap below this one has a partly used span of the class. Null: none at all.
   Heap* partial_hint_[kClassCount + 1] = {};
   PurgeRule purge_rule_;
-  std::uint32_t untimed_calls_ = 0;
-  bool top_is_due_ = false;  // a top has reached the trim threshold
+  std::uint32_t untimed_calls_ = 0;  // since the clock was read
+  std::size_t timed_slack_ = 0;      // when it was
+  bool top_is_due_ = false;          // a top has reached the trim threshold
   std::size_t most_grown_ = 0;
   TransferStacks transfer_;
 };

@@ -1,6 +1,7 @@
 #include "cache/drain.h"
 
 #include "arena/registry.h"
+#include "os/safe_read.h"
 #include "os/sleeping_thread.h"
 #include "os/thread.h"
 
@@ -12,14 +13,20 @@ constexpr std::size_t kMostEntries = 254;  // of any magazine
 
 }  // namespace
 
-bool CacheDrain::is_asleep() const { return os::sleeps_in_system_call(store_.use.thread); }
+bool CacheDrain::is_asleep() const { return os::sleeps_in_system_call(relaxed_load(&store_.use.thread)); }
 
-// Acquire pairs with the release in end(): one drain sees what the other did. The fence pairs with the one in
-// ThreadCache::before_fork().
+// A thread that has ended without telling leaves its store behind, and its number to another one. Its cache is then
+// gone or another thread's.
+bool CacheDrain::is_there() const {
+  MagazineStore* store = nullptr;
+  return os::safe_read(&cache_.store_, &store, sizeof store) && store == &store_;
+}
+
+// The thread is found asleep once more after `draining` is set: when it wakes, it sees that, and what it had written
+// before is seen here. Sequentially consistent for before_fork(), whose thread is awake.
 bool CacheDrain::begin() {
-  if (__atomic_exchange_n(&store_.use.draining, true, __ATOMIC_ACQUIRE)) return false;
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  if (!relaxed_load(&store_.use.busy)) return true;
+  if (__atomic_exchange_n(&store_.use.draining, true, __ATOMIC_SEQ_CST)) return false;
+  if (is_asleep() && !__atomic_load_n(&store_.use.busy, __ATOMIC_SEQ_CST)) return true;
   end();
   return false;
 }
@@ -56,7 +63,8 @@ void* CacheDrain::take_all() {
   void* slots[kMostEntries];
   store_.use.has_holes = true;
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
-    if (tops_[cls] == closed_top()) continue;
+    const bool closed = relaxed_load(&cache_.top_[cls]) == closed_top();
+    if (!closed || tops_[cls] == closed_top()) continue;
     const std::size_t taken = take_magazine({cls}, slots);
     if (!reopen({cls}) || taken == 0) continue;
     void* const twice = cache_.arena_->give_slots(slots, taken);
@@ -71,7 +79,7 @@ void* CacheDrain::drain(MagazineStore& store) {
   if (__atomic_load_n(&store.use.cache, __ATOMIC_ACQUIRE) == nullptr) return nullptr;
   relaxed_store(&store.use.asked, true);
   CacheDrain drain(store);
-  if (!drain.is_asleep() || !drain.begin()) return nullptr;
+  if (!drain.is_asleep() || !drain.is_there() || !drain.begin()) return nullptr;
   void* refused = nullptr;
   drain.close_magazines();
   if (drain.is_asleep() && !relaxed_load(&store.use.busy)) {
@@ -88,7 +96,7 @@ void* drain_other_caches() {
   void* refused = nullptr;
   const std::uint32_t me = os::thread_number();
   store_pool.for_each_used([&](MagazineStore& store) {
-    if (store.use.thread == me) return;
+    if (relaxed_load(&store.use.thread) == me) return;
     void* const twice = CacheDrain::drain(store);
     if (twice != nullptr) refused = twice;
   });

@@ -10,7 +10,7 @@
 //
 //   thread (slow path)             whoever drains
 //   busy = true                    asleep?  no: ask it, leave
-//   draining?  yes: wait           draining = true;  busy?  yes: leave
+//   draining?  yes: wait           draining = true;  asleep?  busy?  awake or busy: leave
 //   close holes                    close the magazines;  asleep?  no: open them, leave
 //   ...                            take what lies below the topmost slots; open the magazines
 //   busy = false                   take the remote buffer; has_holes = true; draining = false
@@ -32,6 +32,7 @@ class CacheDrain {
   explicit CacheDrain(MagazineStore& store) : store_(store), cache_(*store.use.cache) {}
 
   bool is_asleep() const;
+  bool is_there() const;
   bool begin();
   void end();
   void close_magazines();

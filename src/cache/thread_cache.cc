@@ -55,7 +55,8 @@ class ThreadCache::SlowPath {
     was_busy_ = relaxed_load(&use.busy);
     for (;;) {
       relaxed_store(&use.busy, true);
-      // Whoever drains has seen this thread asleep before it looks at `busy`, so only the compiler must keep the order.
+      // Whoever drains sees this thread asleep between its writing `draining` and its reading `busy`, so only the
+      // compiler must keep the order.
       __atomic_signal_fence(__ATOMIC_SEQ_CST);
       // Acquire pairs with the release in CacheDrain: what was taken is seen.
       if (!__atomic_load_n(&use.draining, __ATOMIC_ACQUIRE)) break;
@@ -86,7 +87,7 @@ void ThreadCache::attach(bool cached) {
   state_ = store_ != nullptr ? State::kCached : State::kUncached;
   if (store_ != nullptr) {
     arena_tag_ = arena_tag(arena_->id());
-    store_->use.thread = os::thread_number();
+    relaxed_store(&store_->use.thread, os::thread_number());
     __atomic_store_n(&store_->use.cache, this, __ATOMIC_RELEASE);  // pairs with the acquire in CacheDrain
   }
   os::request_thread_exit();
@@ -279,7 +280,10 @@ void* ThreadCache::flush_idle() {
 }
 
 TakenRun ThreadCache::take_run(UnitCount count, UnitCount alignment, bool may_grow) {
-  if (arena_ != nullptr && arena_->contained()) leave_contained_arena();
+  if (ARENITE_UNLIKELY(arena_ != nullptr && arena_->contained())) {
+    const SlowPath slow_path(*this);
+    leave_contained_arena();
+  }
   if (arena_ != nullptr) return arena_->take_run(count, alignment, may_grow);
   const BorrowedArena borrowed;
   return borrowed.get() == nullptr ? TakenRun{} : borrowed.get()->take_run(count, alignment, may_grow);
@@ -305,16 +309,15 @@ void* ThreadCache::end() {
   return refused;
 }
 
-// With a fence, so that whoever drains sees `busy` before it closes a magazine, or is waited for: the child could not
-// open it again.
+// Sequentially consistent, so that whoever drains sees `busy` before it closes a magazine, or is waited for: the child
+// could not open it again.
 void ThreadCache::before_fork() {
   if (store_ == nullptr) return;
   StoreUse& use = store_->use;
   use.busy_before_fork = relaxed_load(&use.busy);
   for (;; os::nap(kDrainMicroseconds)) {
-    relaxed_store(&use.busy, true);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (!__atomic_load_n(&use.draining, __ATOMIC_ACQUIRE)) return;
+    __atomic_store_n(&use.busy, true, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&use.draining, __ATOMIC_SEQ_CST)) return;
     relaxed_store(&use.busy, use.busy_before_fork);
   }
 }

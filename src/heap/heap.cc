@@ -319,6 +319,14 @@ void Heap::end_hold(UnitRange range) {
   give_units(range);
 }
 
+UnitRange Heap::find_held() const {
+  UnitRange held;
+  for_each_span([&](UnitIndex first) {
+    if (span_at(first).cls == kHeldClass) held = {.first = first, .count = {span_at(first).units}};
+  });
+  return held;
+}
+
 std::size_t Heap::unpurged_slots() const {
   std::size_t bytes = 0;
   for (const Bitmap<kUnitsPerHeap>& spans : partial_) {

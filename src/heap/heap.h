@@ -137,6 +137,8 @@ class Heap {
   void note_purged(UnitRange range) { mark_clean(range); }
   // A held run is free again.
   void end_hold(UnitRange range);
+  // Some held run; a count of 0 if there is none.
+  UnitRange find_held() const;
 
   // Bytes of free slots that no purge has seen yet, in spans that have at least a page of them.
   std::size_t unpurged_slots() const;

@@ -58,6 +58,7 @@ void after_fork_in_child() {
   // fail.
   for_each_shared_lock([](os::Lock& lock) { lock.after_fork_in_child(forking_thread); });
   registry.keep_only(ThreadCache::current().arena());
+  registry.for_each([](Arena& arena) { arena.end_holds(); });
   ThreadCache::current().after_fork_in_child();
 }
 

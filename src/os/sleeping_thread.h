@@ -7,8 +7,8 @@
 
 namespace arenite::os {
 
-// False as well if the kernel does not tell. Reads a file of the kernel. For a thread of the calling process, but not
-// the calling one, which is always found in the system call that reads.
+// False as well if the kernel does not tell. Reads a link and a file of the kernel. For a thread of the calling
+// process, but not the calling one, which is always found in the system call that reads.
 bool sleeps_in_system_call(std::uint32_t thread_number);
 
 // A part of it, for tests: what /proc/self/task/N/syscall says: "running", "-1 …" for a thread that sleeps but not in

@@ -61,6 +61,9 @@ class PurgeRule {
     slack_ = 0;
   }
 
+  // All has been given back that could be, for another reason than the amount.
+  void note_trim() { slack_ = purged_ = fresh_ = 0; }
+
   // What may stay: slack above this makes a purge due.
   std::size_t limit(Bound bound) const { return bound.tolerant && tolerated_ > base(bound) ? tolerated_ : base(bound); }
 

@@ -639,6 +639,28 @@ TEST_F(ArenaTest, AboveTheSoftLimitLessFreeMemoryIsKept) {
   }
 }
 
+// What regrets have made the rule tolerate does not outlast the traffic that made it.
+TEST_F(ArenaTest, AfterQuietSecondsAFewFreesGiveMemoryBack) {
+  constexpr std::size_t kRuns = 10;
+  constexpr std::uint32_t kUnits = 1_MiB / kUnitSize;
+  const auto take_all = [&] {
+    for (std::size_t index = 0; index < kRuns; ++index) user_.take_run(kUnits, 1, true);
+  };
+  std::mt19937_64 random(15);
+  const auto give_all = [&] {
+    while (!user_.runs().empty()) user_.give_run(random);
+  };
+  for (int round = 0; round < 10; ++round) {
+    take_all();
+    give_all();
+  }
+  EXPECT_GT(arena_.slack(), 5_MiB) << "steady traffic gives nothing back";
+  take_all();
+  fake::advance_clock(20'000'000);
+  give_all();
+  EXPECT_LE(arena_.slack(), 3_MiB);
+}
+
 // The system may be told to count commitments strictly while the process runs.
 TEST_F(ArenaTest, MemoryGoesBackAsTheOvercommitSettingAsks) {
   struct Calls {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "arena/registry.h"
+#include "base/build.h"
 #include "cache/cache_use.h"
 #include "fake/process.h"
 #include "os/clock.h"
@@ -89,6 +90,9 @@ class Worker {
 
 bool kernel_tells() { return access("/proc/self/syscall", R_OK) == 0; }
 
+// What orders a thread and whoever drains it is the kernel's sleep, which ThreadSanitizer does not see.
+bool is_seen_as_race() { return kBuild.thread_sanitizer; }
+
 // 10 of each class, to and fro.
 void use_all_classes(ThreadCache& cache) {
   std::vector<void*> slots;
@@ -99,7 +103,7 @@ void use_all_classes(ThreadCache& cache) {
 }
 
 TEST_F(DrainTest, WhatASleepingThreadHasCachedGoesHome) {
-  if (!kernel_tells()) GTEST_SKIP();
+  if (!kernel_tells() || is_seen_as_race()) GTEST_SKIP();
   Worker worker;
   worker.run([&] { use_all_classes(worker.cache()); });
   EXPECT_GE(cached_slots(), 10U * (kClassCount - 4)) << "of the largest, a magazine holds fewer";
@@ -111,7 +115,7 @@ TEST_F(DrainTest, WhatASleepingThreadHasCachedGoesHome) {
 }
 
 TEST_F(DrainTest, SlotsOfOtherArenasGoHomeToo) {
-  if (!kernel_tells()) GTEST_SKIP();
+  if (!kernel_tells() || is_seen_as_race()) GTEST_SKIP();
   ThreadCache mine;
   mine.attach(true);
   std::vector<void*> slots;
@@ -190,6 +194,7 @@ void nap_in_handler(int) { os::nap(100); }
 
 // Threads that sleep now and then, and are put to sleep by signals anywhere, in the fast paths too.
 TEST_F(DrainTest, NoSlotIsHandedOutTwiceWhileThreadsAreDrained) {
+  if (is_seen_as_race()) GTEST_SKIP();
   constexpr int kThreads = 3;
   constexpr std::uint64_t kMicroseconds = 1'500'000;
   struct sigaction action {};
@@ -329,7 +334,7 @@ std::vector<void*> SteppedDrainTest::slots_after_stop(std::size_t step, bool giv
 }
 
 TEST_P(SteppedDrainTest, NoSlotIsHandedOutTwice) {
-  if (!kernel_tells()) GTEST_SKIP();
+  if (!kernel_tells() || is_seen_as_race()) GTEST_SKIP();
   // 0 and the capacity: the slow paths.
   for (const std::size_t in_magazine : {std::size_t{40}, std::size_t{0}, std::size_t{254}}) {
     std::size_t stops = 0;

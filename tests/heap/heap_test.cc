@@ -515,6 +515,23 @@ TEST_F(HeapTest, WhatIsHeldIsNotTakenUntilItIsFreeAgain) {
   EXPECT_EQ(heap->take_units({10}, {1}, nullptr).range.first.value, first + 30);
 }
 
+// As in a forked child, where the thread that held it is gone.
+TEST_F(HeapTest, WhatIsHeldIsFoundAndFreeAgain) {
+  Heap* const heap = create();
+  ModelledHeap model(heap);
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(model.take(10, 1, &kNoPad));
+  const std::uint32_t first = first_unit_of(HeapKind::kRuns).value;
+  for (const std::uint32_t run : {1U, 3U, 5U}) model.give(first + 10 * run);
+  PurgeBatch batch;
+  std::size_t left = 0;
+  heap->hold_units({first}, 1, &batch, &left);
+  heap->hold_top({first}, 1, &batch, &left);
+  std::size_t held = 0;
+  for (UnitRange range; (range = heap->find_held()).count.value != 0; held += range.count.value) heap->end_hold(range);
+  EXPECT_EQ(held, 30U);
+  model.check();
+}
+
 // More pieces than a batch has room for, in one run and in many.
 TEST_F(HeapTest, ManyPiecesComeInSeveralBatches) {
   Heap* const heap = create();
