@@ -3,6 +3,7 @@
 #include "base/checks.h"
 #include "heap/footprint.h"
 #include "os/clock.h"
+#include "os/memory.h"
 #include "os/memory_limit.h"
 #include "os/overcommit.h"
 #include "policy/options.h"
@@ -437,6 +438,18 @@ std::size_t Arena::trim(std::size_t pad) {
   const os::LockGuard guard(lock_);
   if (contained()) return 0;
   flush_transfer_stacks();
+  return give_back_all(pad);
+}
+
+// The transfer stacks do not count as slack; who takes from one opens it again.
+void Arena::purge_idle() {
+  const os::LockGuard guard(lock_);
+  if (contained() || purge_rule_.take_least_slack() < os::page_size()) return;
+  flush_transfer_stacks();
+  give_back_all(options.top_pad());
+}
+
+std::size_t Arena::give_back_all(std::size_t pad) {
   const os::PurgeWay way = os::purge_way();
   const std::size_t tops = trim_tops({.threshold = 0, .pad = pad}, way);
   const Purged units = purge_units(way, /*least=*/1, /*with_tops=*/false);

@@ -70,6 +70,8 @@ class Arena {
 
   // All transfer stacks to the spans; then free pages to the system, but `pad` bytes of each top. The bytes released.
   std::size_t trim(std::size_t pad);
+  // If memory that can be given back has been free since the last such call, gives it back, and what is stocked.
+  void purge_idle();
   // In a forked child: free units that a thread of the parent was giving back are free again, unless the forking thread
   // itself is in the middle of a purge.
   void end_holds();
@@ -119,6 +121,7 @@ class Arena {
   Purged purge_units(os::PurgeWay way, std::size_t least, bool with_tops);
   std::size_t purge_slots(os::PurgeWay way);
   std::size_t trim_tops(const TrimRule& rule, os::PurgeWay way);
+  std::size_t give_back_all(std::size_t pad);
   std::size_t purge(PurgeBatch& batch, os::PurgeWay way);
   std::size_t unpurged_slots() const;
   void note_growth();

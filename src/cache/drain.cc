@@ -92,15 +92,33 @@ void* CacheDrain::drain(MagazineStore& store) {
   return refused;
 }
 
-void* drain_other_caches() {
+namespace {
+
+template <typename Wanted>
+void* drain_caches(Wanted wanted) {
   void* refused = nullptr;
   const std::uint32_t me = os::thread_number();
   store_pool.for_each_used([&](MagazineStore& store) {
-    if (relaxed_load(&store.use.thread) == me) return;
+    if (relaxed_load(&store.use.thread) == me || !wanted(store.use)) return;
     void* const twice = CacheDrain::drain(store);
     if (twice != nullptr) refused = twice;
   });
   return refused;
+}
+
+}  // namespace
+
+void* drain_other_caches() {
+  return drain_caches([](const StoreUse&) { return true; });
+}
+
+void* drain_idle_caches() {
+  return drain_caches([](StoreUse& use) {
+    const std::uint32_t now = relaxed_load(&use.slow_paths);
+    const bool idle = now == use.slow_paths_before;
+    use.slow_paths_before = now;
+    return idle;
+  });
 }
 
 }  // namespace arenite

@@ -47,5 +47,7 @@ class CacheDrain {
 
 // The caches of all threads but the calling one.
 void* drain_other_caches();
+// Those whose threads have taken no slow path since the last such call.
+void* drain_idle_caches();
 
 }  // namespace arenite

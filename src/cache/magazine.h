@@ -47,9 +47,10 @@ struct StoreUse {
   bool draining = false;         // somebody takes what is cached home; the thread waits in its next slow path
   bool has_holes = false;        // nulls may stand between the entries of the magazines
   bool busy_before_fork = false;
-  bool asked = false;  // the thread is to give everything home at its next slow path
-  std::uint32_t slow_paths = 0;
-  std::uint64_t looked_at = 0;  // when the thread last looked for what is idle, in microseconds
+  bool asked = false;                   // the thread is to give everything home at its next slow path
+  std::uint32_t slow_paths = 0;         // of frees
+  std::uint32_t slow_paths_before = 0;  // at the last drain_idle_caches()
+  std::uint64_t looked_at = 0;          // when the thread last looked for what is idle, in microseconds
 };
 
 struct MagazineStore {

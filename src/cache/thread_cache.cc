@@ -263,7 +263,8 @@ void* ThreadCache::flush_idle() {
     relaxed_store(&use.asked, false);
     return flush_all();
   }
-  if (++use.slow_paths % kSlowPathsBetweenLooks != 0) return nullptr;
+  relaxed_store(&use.slow_paths, use.slow_paths + 1);
+  if (use.slow_paths % kSlowPathsBetweenLooks != 0) return nullptr;
   const std::uint64_t now = os::monotonic_microseconds();
   const std::uint64_t last = use.looked_at;
   if (last != 0 && now - last < kIdleMicroseconds) return nullptr;

@@ -8,6 +8,7 @@
 #include "heap/block.h"
 #include "heap/footprint.h"
 #include "heap/large_mappings.h"
+#include "malloc/background.h"
 #include "malloc/process.h"
 #include "malloc/report.h"
 #include "os/errno_keeper.h"
@@ -195,6 +196,7 @@ Allocation allocate(std::size_t size, std::size_t alignment) {
   ensure_started();
   constexpr std::size_t kAddressSpace = std::size_t{1} << kPlatform.address_bits;
   if (size >= kAddressSpace || alignment >= kAddressSpace) return {};
+  start_background_if_wanted();
   Allocation result = try_allocate(size, alignment);
   if (ARENITE_UNLIKELY(result.pointer == nullptr) && relieve_pressure()) result = try_allocate(size, alignment);
   if (ARENITE_UNLIKELY(result.pointer == nullptr)) footprint.note_refusal();

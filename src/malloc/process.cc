@@ -3,6 +3,7 @@
 #include "arena/registry.h"
 #include "base/protected_ptr.h"
 #include "heap/large_mappings.h"
+#include "malloc/background.h"
 #include "malloc/report.h"
 #include "os/console.h"
 #include "os/fork.h"
@@ -60,6 +61,7 @@ void after_fork_in_child() {
   registry.keep_only(ThreadCache::current().arena());
   registry.for_each([](Arena& arena) { arena.end_holds(); });
   ThreadCache::current().after_fork_in_child();
+  note_background_is_gone();
 }
 
 void on_thread_exit() {

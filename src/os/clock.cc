@@ -12,8 +12,9 @@ std::uint64_t monotonic_microseconds() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000;
 }
 
-void nap(std::uint32_t microseconds) {
-  const timespec time{.tv_sec = 0, .tv_nsec = static_cast<long>(microseconds) * 1'000};
+void nap(std::uint64_t microseconds) {
+  const timespec time{.tv_sec = static_cast<time_t>(microseconds / 1'000'000),
+                      .tv_nsec = static_cast<long>(microseconds % 1'000'000) * 1'000};
   system_call(SYS_nanosleep, as_argument(&time), 0);
 }
 

@@ -9,6 +9,6 @@ namespace arenite::os {
 std::uint64_t monotonic_microseconds();
 
 // Lets other threads run: sleeps for about that long, or until a signal comes.
-void nap(std::uint32_t microseconds);
+void nap(std::uint64_t microseconds);
 
 }  // namespace arenite::os

@@ -28,7 +28,16 @@ class PurgeRule {
   void note_fresh(std::size_t bytes) { fresh_ += bytes; }
 
   void add_slack(std::size_t bytes) { slack_ += bytes; }
-  void remove_slack(std::size_t bytes) { slack_ -= bytes < slack_ ? bytes : slack_; }
+  void remove_slack(std::size_t bytes) {
+    slack_ -= bytes < slack_ ? bytes : slack_;
+    if (slack_ < least_slack_) least_slack_ = slack_;
+  }
+  // The least slack since the last such call: so much has been free all the time.
+  std::size_t take_least_slack() {
+    const std::size_t least = least_slack_;
+    least_slack_ = slack_;
+    return least;
+  }
 
   bool is_due(Bound bound) const {
     // The floor first: this is all that most calls come to.
@@ -58,11 +67,11 @@ class PurgeRule {
     }
     if (purged_ == 0) fresh_ = 0;
     purged_ += slack_;
-    slack_ = 0;
+    slack_ = least_slack_ = 0;
   }
 
   // All has been given back that could be, for another reason than the amount.
-  void note_trim() { slack_ = purged_ = fresh_ = 0; }
+  void note_trim() { slack_ = least_slack_ = purged_ = fresh_ = 0; }
 
   // What may stay: slack above this makes a purge due.
   std::size_t limit(Bound bound) const { return bound.tolerant && tolerated_ > base(bound) ? tolerated_ : base(bound); }
@@ -80,6 +89,7 @@ class PurgeRule {
 
   std::size_t in_use_ = 0;  // bytes of slots and runs that are out of their heaps
   std::size_t slack_ = 0;
+  std::size_t least_slack_ = 0;
   std::size_t tolerated_ = 0;
   // Of the purges since the last regret or calm second: how much went, and how much fresh memory was taken since.
   std::size_t purged_ = 0;

@@ -661,6 +661,23 @@ TEST_F(ArenaTest, AfterQuietSecondsAFewFreesGiveMemoryBack) {
   EXPECT_LE(arena_.slack(), 3_MiB);
 }
 
+TEST_F(ArenaTest, WhatHasBeenFreeAllTheTimeIsIdle) {
+  std::mt19937_64 random(16);
+  for (int i = 0; i < 100; ++i) user_.take_run(1, 1, true);
+  while (!user_.runs().empty()) user_.give_run(random);
+  const std::size_t free = arena_.slack();
+  EXPECT_GE(free, 1_MiB) << "below the floor";
+  arena_.purge_idle();
+  EXPECT_EQ(arena_.slack(), free) << "it was in use since the last look";
+  for (int i = 0; i < 100; ++i) user_.take_run(1, 1, true);
+  while (!user_.runs().empty()) user_.give_run(random);
+  arena_.purge_idle();
+  EXPECT_EQ(arena_.slack(), free) << "and again";
+  arena_.purge_idle();
+  EXPECT_EQ(arena_.slack(), 0U);
+  arena_.check_invariants();
+}
+
 // The system may be told to count commitments strictly while the process runs.
 TEST_F(ArenaTest, MemoryGoesBackAsTheOvercommitSettingAsks) {
   struct Calls {

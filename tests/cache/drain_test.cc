@@ -114,6 +114,19 @@ TEST_F(DrainTest, WhatASleepingThreadHasCachedGoesHome) {
   registry.for_each([](Arena& arena) { arena.check_invariants(); });
 }
 
+TEST_F(DrainTest, AThreadThatGoesOnUsingItsCacheIsNotIdle) {
+  if (!kernel_tells() || is_seen_as_race()) GTEST_SKIP();
+  Worker worker;
+  for (int round = 0; round < 3; ++round) {
+    worker.run([&] { use_all_classes(worker.cache()); });
+    worker.wait_until_asleep();
+    EXPECT_EQ(drain_idle_caches(), nullptr);
+    EXPECT_GT(cached_slots(), kClassCount) << "it was busy since the last time";
+  }
+  EXPECT_EQ(drain_idle_caches(), nullptr);
+  EXPECT_LE(cached_slots(), kClassCount);
+}
+
 TEST_F(DrainTest, SlotsOfOtherArenasGoHomeToo) {
   if (!kernel_tells() || is_seen_as_race()) GTEST_SKIP();
   ThreadCache mine;

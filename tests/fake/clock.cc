@@ -29,6 +29,6 @@ void advance_clock(std::uint64_t microseconds) { advance += microseconds; }
 namespace arenite::os {
 
 std::uint64_t monotonic_microseconds() { return real_os::monotonic_microseconds() + fake::advance; }
-void nap(std::uint32_t microseconds) { real_os::nap(microseconds); }
+void nap(std::uint64_t microseconds) { real_os::nap(microseconds); }
 
 }  // namespace arenite::os
