@@ -19,12 +19,15 @@ TrimRule trim_rule() { return {.threshold = options.trim_threshold(), .pad = opt
 // Shorter pieces of free memory are purged only if there is too much of them.
 constexpr std::size_t kWorthACall = 256_KiB;
 
-// An arena's share, but not so little that small heaps make calls all the time.
-std::size_t share_of(std::size_t floor) {
+// What the others leave of the floor, but at least an equal share, and not so little that small heaps make calls all
+// the time.
+std::size_t floor_left(std::size_t floor, std::size_t slack_of_others) {
   constexpr std::size_t kLeastShare = 128_KiB;
   const std::size_t arenas = relaxed_load(&arenas_made);
   const std::size_t share = floor / (arenas == 0 ? 1 : arenas);
-  return share > kLeastShare || share == floor ? share : kLeastShare;
+  const std::size_t least = share > kLeastShare || share == floor ? share : kLeastShare;
+  const std::size_t left = floor > slack_of_others ? floor - slack_of_others : 0;
+  return left > least ? left : least;
 }
 
 // What the control groups allow is read at the first purge. Relaxed: every thread finds the same.
@@ -44,18 +47,10 @@ bool is_above_soft_limit() {
   return footprint.bytes() > hard / 8 * 7;
 }
 
-PurgeRule::Bound purge_bound() {
-  constexpr std::size_t kTightFloor = 1_MiB;
-  constexpr std::size_t kTightPercent = 5;
-  if (ARENITE_UNLIKELY(is_above_soft_limit())) {
-    return {.floor = share_of(kTightFloor), .percent = kTightPercent, .tolerant = false};
-  }
-  return {.floor = share_of(options.dirty_floor()), .percent = options.dirty_percent(), .tolerant = true};
-}
-
 }  // namespace
 
 constinit std::size_t arenas_made = 0;
+constinit std::size_t arenas_slack = 0;
 
 namespace {
 
@@ -224,6 +219,7 @@ void Arena::give_back_if_due() {
     top_is_due_ = false;
     purge_rule_.remove_slack(trim_tops(trim_rule(), os::purge_way()));
   }
+  publish_slack();
   const PurgeRule::Bound bound = purge_bound();
   if (ARENITE_UNLIKELY(purge_rule_.is_tolerated(bound))) note_time_now_and_then();
   if (ARENITE_UNLIKELY(purge_rule_.is_due(bound))) purge_by_amount();
@@ -239,6 +235,26 @@ void Arena::note_time_now_and_then() {
   untimed_calls_ = 0;
   timed_slack_ = slack;
   purge_rule_.note_time(os::monotonic_microseconds());
+}
+
+PurgeRule::Bound Arena::purge_bound() const {
+  constexpr std::size_t kTightFloor = 1_MiB;
+  constexpr std::size_t kTightPercent = 5;
+  const std::size_t all = relaxed_load(&arenas_slack);
+  const std::size_t others = all > published_slack_ ? all - published_slack_ : 0;
+  if (ARENITE_UNLIKELY(is_above_soft_limit())) {
+    return {.floor = floor_left(kTightFloor, others), .percent = kTightPercent, .tolerant = false};
+  }
+  return {.floor = floor_left(options.dirty_floor(), others), .percent = options.dirty_percent(), .tolerant = true};
+}
+
+// In steps, so that the arenas do not all write one word all the time.
+void Arena::publish_slack() {
+  constexpr std::size_t kStep = 64_KiB;
+  const std::size_t slack = align_down(purge_rule_.slack(), kStep);
+  if (ARENITE_LIKELY(slack == published_slack_)) return;
+  __atomic_add_fetch(&arenas_slack, slack - published_slack_, __ATOMIC_RELAXED);
+  published_slack_ = slack;
 }
 
 // The large pieces first; the small ones, and those in partly used spans, only while there is too much left.
@@ -260,6 +276,7 @@ void Arena::purge_by_amount() {
   if (with_tops) for_each_heap([&](Heap& heap) { heap.lower_grown(all_but_pad); });
   // Where the system refuses (memory may be locked), it is asked again only after as much has come together again.
   if (purged != 0) purge_rule_.add_slack(units.left + unpurged_slots());
+  publish_slack();
 }
 
 Purged Arena::purge_units(os::PurgeWay way, std::size_t least, bool with_tops) {
@@ -456,6 +473,7 @@ std::size_t Arena::give_back_all(std::size_t pad) {
   const std::size_t slots = purge_slots(way);
   purge_rule_.note_trim();
   purge_rule_.add_slack(units.left);
+  publish_slack();
   return tops + units.purged + slots;
 }
 

@@ -15,8 +15,9 @@
 
 namespace arenite {
 
-// How many arenas share the floor of dirty memory. Relaxed: a count, read by all of them.
+// How many arenas share the floor of dirty memory, and what they have published of their slack. Relaxed: they guide.
 extern std::size_t arenas_made;
+extern std::size_t arenas_slack;
 
 struct TakenRun {
   void* pointer = nullptr;
@@ -116,6 +117,8 @@ class Arena {
   bool give_back(Heap& heap, void* slot);
   bool give_to_span(Heap& heap, void* slot);
   void give_back_if_due();
+  PurgeRule::Bound purge_bound() const;
+  void publish_slack();
   void note_time_now_and_then();
   void purge_by_amount();
   Purged purge_units(os::PurgeWay way, std::size_t least, bool with_tops);
@@ -136,6 +139,7 @@ class Arena {
   // No heap below this one has a partly used span of the class. Null: none at all.
   Heap* partial_hint_[kClassCount + 1] = {};
   PurgeRule purge_rule_;
+  std::size_t published_slack_ = 0;
   std::uint32_t untimed_calls_ = 0;  // since the clock was read
   std::size_t timed_slack_ = 0;      // when it was
   bool top_is_due_ = false;          // a top has reached the trim threshold

@@ -40,6 +40,7 @@ void FreshProcess::renew() {
   forget_everything(clear_heap_table);
   link_secret = 0x5bd1e995a7c3d960;
   arenas_made = 0;
+  arenas_slack = 0;
   make_new(&options);
   make_new(&footprint);
   make_new(&huge_page_sizes);
