@@ -41,20 +41,18 @@ std::size_t Registry::limit() const {
   return limit < kMaxArenas ? limit : kMaxArenas;
 }
 
-// The processors are not counted before so many arenas are wanted.
-std::size_t Registry::limit_now() const {
-  const bool untested = options.arena_max() == 0 && count() < options.arena_test();
-  return untested ? kMaxArenas : limit();
-}
-
+// The processors are not counted before more than arena_test arenas are wanted.
 Arena* Registry::attach() {
-  const std::size_t most = limit_now();
-  const os::LockGuard guard(lock_);
-  Arena* arena = take_free();
-  if (arena == nullptr && count_ < most) arena = make();
-  if (arena == nullptr) arena = least_used();
-  if (arena != nullptr) ++arena->registered.attached;
-  return arena;
+  std::size_t most = options.arena_max() != 0 ? options.arena_max() : options.arena_test();
+  for (bool is_final = options.arena_max() != 0;; most = limit(), is_final = true) {
+    const os::LockGuard guard(lock_);
+    Arena* arena = take_free();
+    if (arena == nullptr && count_ < most) arena = make();
+    if (arena == nullptr && count_ >= most && !is_final) continue;
+    if (arena == nullptr) arena = least_used();
+    if (arena != nullptr) ++arena->registered.attached;
+    return arena;
+  }
 }
 
 Arena* Registry::take_free() {

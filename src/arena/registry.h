@@ -30,7 +30,7 @@ class Registry {
     for (std::uint16_t id = 1; id <= arenas; ++id) action(*find({id}));
   }
 
-  // The most arenas that attach() makes, but for those that arena_max or arena_test allow.
+  // The most arenas that attach() makes.
   std::size_t limit() const;
   // That the process may use; counted once.
   static std::size_t processors();
@@ -49,7 +49,6 @@ class Registry {
   Arena* make();
   Arena* least_used();
   void put_on_free_list(Arena& arena);
-  std::size_t limit_now() const;
 
   os::Lock lock_{os::LockRank::kRegistry};
   std::uint16_t count_ = 0;
