@@ -100,7 +100,7 @@ class StorePool {
   os::Lock& lock() { return lock_; }
 
  private:
-  static constexpr std::size_t kMostKept = 16;
+  static constexpr std::size_t kMostKept = 4;
 
   MagazineStore* visit_next(MagazineStore* visited);
   void list(MagazineStore* store);
