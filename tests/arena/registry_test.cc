@@ -91,7 +91,7 @@ TEST_F(RegistryTest, ThereAreNeverMoreArenasThanThreadsAtATime) {
 }
 
 TEST_F(RegistryTest, TheLimitFollowsTheProcessorsAndArenaTest) {
-  const std::size_t by_processors = 8 * os::processor_count();
+  const std::size_t by_processors = 2 * os::processor_count();
   const auto arenas_of_many_threads = [] {
     const auto registry = std::make_unique<Registry>();
     for (int i = 0; i < 1500; ++i) registry->attach();
