@@ -97,7 +97,7 @@ TEST_F(RegistryTest, TheLimitFollowsTheProcessorsAndArenaTest) {
     for (int i = 0; i < 1500; ++i) registry->attach();
     return registry->count();
   };
-  EXPECT_EQ(arenas_of_many_threads(), std::clamp<std::size_t>(by_processors, 8, kMaxArenas));
+  EXPECT_EQ(arenas_of_many_threads(), std::clamp<std::size_t>(by_processors, 4, kMaxArenas));
   options.set(OptionIndex::arena_test, by_processors + 3);
   EXPECT_EQ(arenas_of_many_threads(), std::min<std::size_t>(by_processors + 3, kMaxArenas));
   options.set(OptionIndex::arena_test, SIZE_MAX);
