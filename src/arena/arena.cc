@@ -262,6 +262,7 @@ void Arena::purge_by_amount() {
   read_groups();
   const os::PurgeWay way = os::purge_way();
   const bool with_tops = options.dynamic_thresholds();
+  flush_idle_transfer_stacks();
   purge_rule_.note_purge(os::monotonic_microseconds());
   const std::size_t enough = purge_rule_.limit(purge_bound()) / 2;
   const TrimRule all_but_pad{.threshold = 0, .pad = options.top_pad()};
@@ -445,6 +446,13 @@ void Arena::flush_transfer_stack(ClassIndex cls) {
     if (take_from_stock(cls, &slot, 1) == 1) give_to_span(Heap::of(slot), slot);
   }
   transfer_.close(cls);
+}
+
+// From which nobody has tried to take since the last purge.
+void Arena::flush_idle_transfer_stacks() {
+  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
+    if (!transfer_.was_used({cls})) flush_transfer_stack({cls});
+  }
 }
 
 void Arena::flush_transfer_stacks() {

@@ -130,6 +130,7 @@ class Arena {
   void note_growth();
   void flush_transfer_stack(ClassIndex cls);
   void flush_transfer_stacks();
+  void flush_idle_transfer_stacks();
   void count_span(const Heap& heap, UnitIndex first, ArenaFigures* figures) const;
 
   ArenaId id_;

@@ -13,7 +13,7 @@ constinit Registry registry;
 
 namespace {
 
-constexpr std::size_t kArenasPerProcessor = 2;
+constexpr std::size_t kArenasPerProcessor = 4;
 
 // By number. Beside the registry, so that its zeros take no room in the file.
 constinit Arena* arenas[kMaxArenas + 1] = {};

@@ -25,29 +25,43 @@ class TransferStacks {
  public:
   // False if the stack is full, or closed.
   bool push(ClassIndex cls, void* slot) {
-    if (!open_[cls.value] || counts_[cls.value] == capacity(cls)) return false;
-    slots_[kTransferStart[cls.value] + counts_[cls.value]++] = slot;
+    Stack& stack = stacks_[cls.value];
+    if (!stack.open || stack.count == capacity(cls)) return false;
+    slots_[kTransferStart[cls.value] + stack.count++] = slot;
     return true;
   }
 
   // Nothing more is pushed until somebody has tried to take.
-  void close(ClassIndex cls) { open_[cls.value] = false; }
+  void close(ClassIndex cls) { stacks_[cls.value].open = false; }
 
   // The number taken: up to `want`, the last pushed first. Opens the stack.
   std::size_t pop(ClassIndex cls, void** out, std::size_t want) {
-    open_[cls.value] = true;
-    std::uint16_t& count = counts_[cls.value];
-    const std::size_t taken = want < count ? want : count;
-    for (std::size_t index = 0; index < taken; ++index) out[index] = slots_[kTransferStart[cls.value] + --count];
+    Stack& stack = stacks_[cls.value];
+    stack.open = true;
+    stack.used = true;
+    const std::size_t taken = want < stack.count ? want : stack.count;
+    for (std::size_t index = 0; index < taken; ++index) out[index] = slots_[kTransferStart[cls.value] + --stack.count];
     return taken;
   }
 
-  std::size_t count(ClassIndex cls) const { return counts_[cls.value]; }
+  // Whether somebody has tried to take since the last such question.
+  bool was_used(ClassIndex cls) {
+    const bool used = stacks_[cls.value].used;
+    stacks_[cls.value].used = false;
+    return used;
+  }
+
+  std::size_t count(ClassIndex cls) const { return stacks_[cls.value].count; }
   static constexpr std::size_t capacity(ClassIndex cls) { return kTransferBatches * size_class(cls).batch; }
 
  private:
-  std::uint16_t counts_[kClassCount + 1] = {};
-  bool open_[kClassCount + 1] = {};
+  struct Stack {
+    std::uint16_t count = 0;
+    bool open = false;
+    bool used = false;
+  };
+
+  Stack stacks_[kClassCount + 1];
   void* slots_[kTransferStart[kClassCount + 1]];
 };
 

@@ -91,13 +91,13 @@ TEST_F(RegistryTest, ThereAreNeverMoreArenasThanThreadsAtATime) {
 }
 
 TEST_F(RegistryTest, TheLimitFollowsTheProcessorsAndArenaTest) {
-  const std::size_t by_processors = 2 * os::processor_count();
+  const std::size_t by_processors = 4 * os::processor_count();
   const auto arenas_of_many_threads = [] {
     const auto registry = std::make_unique<Registry>();
     for (int i = 0; i < 1500; ++i) registry->attach();
     return registry->count();
   };
-  EXPECT_EQ(arenas_of_many_threads(), std::clamp<std::size_t>(by_processors, 4, kMaxArenas));
+  EXPECT_EQ(arenas_of_many_threads(), std::clamp<std::size_t>(by_processors, 8, kMaxArenas));
   options.set(OptionIndex::arena_test, by_processors + 3);
   EXPECT_EQ(arenas_of_many_threads(), std::min<std::size_t>(by_processors + 3, kMaxArenas));
   options.set(OptionIndex::arena_test, SIZE_MAX);

@@ -49,6 +49,18 @@ TEST(TransferStacks, TheLastPushedComesFirst) {
   EXPECT_EQ(stacks->count(cls), 3U);
 }
 
+TEST(TransferStacks, WhoHasTriedToTakeHasUsedIt) {
+  const auto stacks = std::make_unique<TransferStacks>();
+  const ClassIndex cls{3};
+  EXPECT_FALSE(stacks->was_used(cls));
+  stacks->pop(cls, nullptr, 0);
+  stacks->push(cls, slot(3, 0));
+  EXPECT_TRUE(stacks->was_used(cls));
+  EXPECT_FALSE(stacks->was_used(cls)) << "not since";
+  stacks->push(cls, slot(3, 1));
+  EXPECT_FALSE(stacks->was_used(cls)) << "who only gives does not use it";
+}
+
 TEST(TransferStacks, AClosedStackOpensWhenSomebodyTakes) {
   const auto stacks = std::make_unique<TransferStacks>();
   const ClassIndex cls{3};

@@ -91,7 +91,7 @@ TEST_F(OptionsTest, DefaultsAreGlibcs) {
   EXPECT_EQ(options_.top_pad(), 128_KiB);
   EXPECT_EQ(options_.mmap_max(), 65536U);
   EXPECT_EQ(options_.arena_max(), 0U);
-  EXPECT_EQ(options_.arena_test(), 4U);
+  EXPECT_EQ(options_.arena_test(), 8U);
   EXPECT_EQ(options_.check_action(), 3U);
   EXPECT_EQ(options_.perturb(), 0U);
   EXPECT_EQ(options_.thread_cache(), 1U);
