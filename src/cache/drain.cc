@@ -7,12 +7,6 @@
 
 namespace arenite {
 
-namespace {
-
-constexpr std::size_t kMostEntries = 254;  // of any magazine
-
-}  // namespace
-
 bool CacheDrain::is_asleep() const { return os::sleeps_in_system_call(relaxed_load(&store_.use.thread)); }
 
 // A thread that has ended without telling leaves its store behind, and its number to another one. Its cache is then
@@ -60,18 +54,16 @@ std::size_t CacheDrain::take_magazine(ClassIndex cls, void** out) {
 
 void* CacheDrain::take_all() {
   void* refused = nullptr;
-  void* slots[kMostEntries];
+  void* slots[kLargestMagazine];
   store_.use.has_holes = true;
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
     const bool closed = relaxed_load(&cache_.top_[cls]) == closed_top();
     if (!closed || tops_[cls] == closed_top()) continue;
     const std::size_t taken = take_magazine({cls}, slots);
     if (!reopen({cls}) || taken == 0) continue;
-    void* const twice = cache_.arena_->give_slots(slots, taken);
-    if (twice != nullptr) refused = twice;
+    refused = first_refused(refused, cache_.arena_->give_slots(slots, taken));
   }
-  void* const twice = cache_.flush_remote();
-  return twice != nullptr ? twice : refused;
+  return first_refused(refused, cache_.flush_remote());
 }
 
 void* CacheDrain::drain(MagazineStore& store) {
@@ -100,8 +92,7 @@ void* drain_caches(Wanted wanted) {
   const std::uint32_t me = os::thread_number();
   store_pool.for_each_used([&](MagazineStore& store) {
     if (relaxed_load(&store.use.thread) == me || !wanted(store.use)) return;
-    void* const twice = CacheDrain::drain(store);
-    if (twice != nullptr) refused = twice;
+    refused = first_refused(refused, CacheDrain::drain(store));
   });
   return refused;
 }

@@ -37,6 +37,17 @@ inline constexpr std::array<std::uint16_t, kClassCount + 2> kMagazineStart = [] 
   return start;
 }();
 
+inline constexpr std::size_t kLargestMagazine = [] {
+  std::size_t largest = 0;
+  for (const SizeClass& info : kSizeClasses) {
+    if (info.magazine_capacity > largest) largest = info.magazine_capacity;
+  }
+  return largest;
+}();
+
+// Of two slots that were given back twice, either of which may be null.
+constexpr void* first_refused(void* a, void* b) { return a != nullptr ? a : b; }
+
 class ThreadCache;
 
 // What a thread and those that drain its cache from outside tell each other: see cache/drain.h.

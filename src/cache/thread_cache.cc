@@ -26,8 +26,6 @@ constexpr std::uint8_t kFlushesBeforeShrink = 2;
 // A drain takes about that long.
 constexpr std::uint32_t kDrainMicroseconds = 20;
 
-void* first_refused(void* a, void* b) { return a != nullptr ? a : b; }
-
 // An arena for the time of one call, for threads that have none.
 class BorrowedArena {
  public:

@@ -5,9 +5,8 @@
 //
 // An entry is
 //   kLive      from take to give; the only ones that find() sees
-//   kLeaving   while the mapping is unmapped or moved away. Once the system has done so, another thread may get the
-//   same
-//              address and enter it a second time, as kLive
+//   kLeaving   while the mapping is unmapped or moved away. Once that is done, another thread may get the same address
+//              and enter it a second time, as kLive
 //   kStranded  where the system has refused to unmap it; tried again at later gives
 #pragma once
 
