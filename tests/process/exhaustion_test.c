@@ -6,21 +6,6 @@ enum { kMost = 400000, kRounds = 4 };
 
 static void* blocks[kMost];
 
-static void expect_failures(size_t size, void* kept) {
-  errno = 0;
-  REQUIRE(malloc(size) == NULL && errno == ENOMEM);
-  errno = 0;
-  REQUIRE(calloc(size, 1) == NULL && errno == ENOMEM);
-  errno = 0;
-  REQUIRE(realloc(kept, size) == NULL && errno == ENOMEM);
-  REQUIRE(holds(kept, 1000, 6));
-  errno = 0;
-  REQUIRE(aligned_alloc(4096, size) == NULL && errno == ENOMEM);
-  void* untouched = kept;
-  errno = 77;
-  REQUIRE(posix_memalign(&untouched, 4096, size) == ENOMEM && untouched == kept);
-}
-
 static size_t fill_up(size_t size) {
   size_t count = 0;
   errno = 0;
@@ -52,7 +37,7 @@ int main(void) {
       REQUIRE(kept != NULL);
       fill(kept, 1000, 6);
       const size_t count = fill_up(sizes[s]);
-      expect_failures(32 * MIB, kept);
+      expect_no_memory(32 * MIB, kept, 1000, 6);
       if (round == 0) first_count = count;
       if (count < first_count - first_count / 8) {
         fail("size %zu, round %d: %zu blocks after %zu before", sizes[s], round, count, first_count);

@@ -120,6 +120,21 @@ __attribute__((unused)) static int holds(const void* block, size_t size, unsigne
   return 1;
 }
 
+// No request of `size` can be served now. `kept`, of `kept_size` bytes with the pattern of `tag`, may be null.
+__attribute__((unused)) static void expect_no_memory(size_t size, void* kept, size_t kept_size, unsigned tag) {
+  errno = 0;
+  REQUIRE(malloc(size) == NULL && errno == ENOMEM);
+  errno = 0;
+  REQUIRE(calloc(size, 1) == NULL && errno == ENOMEM);
+  errno = 0;
+  REQUIRE(realloc(kept, size) == NULL && errno == ENOMEM);
+  errno = 0;
+  REQUIRE(aligned_alloc(4096, size) == NULL && errno == ENOMEM);
+  void* untouched = kept;
+  REQUIRE(posix_memalign(&untouched, 4096, size) == ENOMEM && untouched == kept);
+  if (kept != NULL) REQUIRE(holds(kept, kept_size, tag));
+}
+
 // Waits for a child; one that does not end in time is killed and counts as hung, which ends the test.
 __attribute__((unused)) static int wait_for(pid_t child, double seconds) {
   const double end = seconds_now() + seconds;
