@@ -22,9 +22,10 @@ constexpr UnitIndex unit_end(std::size_t bytes, std::size_t page = kMaxPageSize)
 
 constexpr UnitIndex lower(UnitIndex a, UnitIndex b) { return a < b ? a : b; }
 
-// The part of the map that describes the heap's head is never used; writable with the head, it saves a mapping.
-constexpr std::size_t initial_map_bytes(HeapKind kind) {
-  return align_up((first_unit_of(kind).value * kUnitSize) >> granule_bits(kind), kMapStep);
+// How much of the map is writable if the units up to `end` are committed. The part that describes the heap's head is
+// never used; writable with the head, it saves a mapping.
+constexpr std::size_t writable_map_bytes(HeapKind kind, UnitIndex end) {
+  return align_up((end.value * kUnitSize) >> granule_bits(kind), kMapStep);
 }
 
 void* reserve_heap(std::size_t wanted, std::size_t needed, std::size_t* reserved) {
@@ -45,7 +46,7 @@ Heap::Heap(HeapKind kind, ArenaId arena, UnitIndex reserved, HugeUse huge)
       grown_(top_),
       committed_(top_),
       reserved_(reserved),
-      map_committed_(initial_map_bytes(kind)) {}
+      map_committed_(writable_map_bytes(kind, first_unit_of(kind))) {}
 
 Heap* Heap::create(HeapKind kind, ArenaId arena, UnitCount capacity, const GrowthRule& growth) {
   const UnitIndex needed = first_unit_of(kind) + capacity;
@@ -54,7 +55,7 @@ Heap* Heap::create(HeapKind kind, ArenaId arena, UnitCount capacity, const Growt
   std::size_t reserved = 0;
   void* const base = reserve_heap(wanted, needed.value * kUnitSize, &reserved);
   if (base == nullptr) return nullptr;
-  const std::size_t writable = kGranuleMapOffset + initial_map_bytes(kind);
+  const std::size_t writable = kGranuleMapOffset + writable_map_bytes(kind, first_unit_of(kind));
   const std::size_t head = kGranuleMapOffset + align_up(map_bytes(kind), kMaxPageSize);
   const bool usable = os::commit(base, writable) &&
                       (head == writable || os::make_readable(pointer_at(address_of(base) + writable), head - writable));
@@ -169,7 +170,7 @@ bool Heap::grow_to(UnitIndex end, const GrowthRule& growth) {
 
 bool Heap::commit_to(UnitIndex end) {
   if (end > reserved_ && !reserve_to(end)) return false;
-  const std::size_t map_end = align_up((end.value * kUnitSize) >> granule_bits(kind_), kMapStep);
+  const std::size_t map_end = writable_map_bytes(kind_, end);
   if (map_end > map_committed_) {
     const std::uintptr_t map_base = address_of(this) + kGranuleMapOffset;
     if (!os::commit(pointer_at(map_base + map_committed_), map_end - map_committed_)) return false;
@@ -338,7 +339,18 @@ std::size_t Heap::unpurged_slots() const {
   return bytes;
 }
 
-std::size_t Heap::release_reservation() {
+// Behind what is committed, the map describes nothing.
+std::size_t Heap::release_map() {
+  const std::size_t end = writable_map_bytes(kind_, committed_);
+  const std::size_t bytes = map_committed_ - end;
+  if (bytes == 0 || !os::make_readable(pointer_at(address_of(this) + kGranuleMapOffset + end), bytes)) return 0;
+  map_committed_ = end;
+  return bytes;
+}
+
+std::size_t Heap::release_reservation() { return release_behind_top() + release_map(); }
+
+std::size_t Heap::release_behind_top() {
   const UnitIndex old_end = reserved_;
   const UnitIndex end = unit_end(top_.value * kUnitSize, huge_.page);
   if (end >= old_end) return 0;

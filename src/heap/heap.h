@@ -142,7 +142,8 @@ class Heap {
 
   // Bytes of free slots that no purge has seen yet, in spans that have at least a page of them.
   std::size_t unpurged_slots() const;
-  // Give back the address space behind the top; the number of bytes. The heap grows again where that is still free.
+  // Give back the address space behind the top, and the map of it; the number of bytes. The heap grows again where that
+  // is still free.
   std::size_t release_reservation();
 
   bool owns_class(ClassIndex cls) const {
@@ -190,6 +191,8 @@ class Heap {
   // Whether units up to `end` are ready, or have been made so.
   bool make_ready(UnitIndex end, const GrowthRule* growth);
   TakenUnits taken(UnitRange range);
+  std::size_t release_behind_top();
+  std::size_t release_map();
   std::size_t clean_bytes(UnitRange range) const;
   void mark_clean(UnitRange range);
   bool hold_pieces(UnitRange run, UnitIndex* from, std::size_t least, PurgeBatch* batch, std::size_t* left);

@@ -105,7 +105,7 @@ bool commit(void* address, std::size_t bytes) {
 }
 
 bool make_readable(void* address, std::size_t bytes) {
-  return succeeded(system_call(SYS_mprotect, as_argument(address), as_argument(bytes), PROT_READ));
+  return map_pages(address, bytes, PROT_READ, kReservation | MAP_FIXED) != nullptr;
 }
 
 bool purge(void* address, std::size_t bytes) {

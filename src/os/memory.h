@@ -16,7 +16,8 @@ bool reserve_at(void* address, std::size_t bytes);
 
 // Make reserved pages usable: zero-filled until written.
 bool commit(void* address, std::size_t bytes);
-// Make reserved pages readable as zeros without a commit charge.
+// Make reserved or usable pages readable as zeros, without a commit charge. Whoever reads them meanwhile finds the old
+// bytes or zeros.
 bool make_readable(void* address, std::size_t bytes);
 
 // Give the pages back, keep the address range usable; they read as zero afterwards.

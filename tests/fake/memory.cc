@@ -415,10 +415,10 @@ bool commit(void* address, std::size_t bytes) {
 bool make_readable(void* address, std::size_t bytes) {
   const Guard guard(world().mutex);
   check_range(Call::kMakeReadable, address, bytes);
-  check_state(Call::kMakeReadable, address, bytes, "not all of it is reserved",
-              [](State state) { return state == State::kReserved; });
+  check_state(Call::kMakeReadable, address, bytes, "not all of it is reserved or usable",
+              [](State state) { return state == State::kReserved || state == State::kUsable; });
   if (!fake::begin(Call::kMakeReadable, 0, 0)) return false;
-  must(mprotect(address, bytes, PROT_READ) == 0, "mprotect");
+  fake::set_fresh(address_of(address), bytes, PROT_READ);
   world().books.set(address_of(address), address_of(address) + bytes, State::kReadable);
   return true;
 }

@@ -419,6 +419,21 @@ TEST_F(HeapTest, ReleasedAddressSpaceIsOnlyWhatWasNeverUsed) {
   model.check();
 }
 
+TEST_F(HeapTest, ReleasedAddressSpaceTakesItsMapWithIt) {
+  Heap* const heap = create(HeapKind::kGranule16, 0, 1);
+  const std::size_t before = fake::usable_bytes();
+  const UnitCount many{2000};
+  const TakenUnits taken = heap->take_units(many, {1}, &kNoPad);
+  ASSERT_EQ(taken.range.count, many);
+  heap->map().set(many.value * kUnitSize >> granule_bits(HeapKind::kGranule16), GranuleByte::live({1}));
+  heap->map().erase(many.value * kUnitSize >> granule_bits(HeapKind::kGranule16), 1);
+  heap->give_units(taken.range);
+  EXPECT_GT(heap->release_reservation(), many.value * kUnitSize);
+  EXPECT_LT(fake::usable_bytes(), before + 2 * kMaxPageSize);
+  EXPECT_EQ(heap->take_units(many, {1}, &kNoPad).range.count, many) << "it grows again";
+  heap->map().set(many.value * kUnitSize >> granule_bits(HeapKind::kGranule16), GranuleByte::live({1}));
+}
+
 TEST_F(HeapTest, TrimmingGivesBackAllButThePadAndKeepsTheRest) {
   for (const os::PurgeWay way : kBothWays) {
     Heap* const heap = create();

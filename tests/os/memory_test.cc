@@ -145,6 +145,9 @@ TEST_P(MemoryTest, ReadablePagesReadAsZeroAndCanBeCommittedLater) {
   ASSERT_TRUE(os_.commit(at(base, page_), page_));
   *at(base, page_) = 1;
   EXPECT_TRUE(all_zero(base, page_));
+  ASSERT_TRUE(os_.make_readable(at(base, page_), page_));
+  EXPECT_TRUE(all_zero(at(base, page_), page_));
+  EXPECT_DEATH(*at(base, page_) = 1, "");
   EXPECT_TRUE(os_.release(base, 4 * page_));
 }
 

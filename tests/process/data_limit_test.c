@@ -2,7 +2,7 @@
 // not fit is refused with ENOMEM, and once memory has been freed everything works again.
 #include "support.h"
 
-enum { kAllowanceMib = 64, kLeastMib = 46, kLeastMibOfThreads = 40, kRounds = 3, kThreads = 4 };
+enum { kAllowanceMib = 64, kLeastMib = 48, kLeastMibOfThreads = 48, kRounds = 3, kThreads = 4 };
 
 // Of all threads together.
 static size_t used_bytes;
