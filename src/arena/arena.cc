@@ -2,6 +2,7 @@
 
 #include "base/checks.h"
 #include "heap/footprint.h"
+#include "heap/heap_table.h"
 #include "os/clock.h"
 #include "os/memory.h"
 #include "os/memory_limit.h"
@@ -59,17 +60,58 @@ thread_local constinit std::uint32_t purges_under_way ARENITE_INITIAL_EXEC = 0;
 
 }  // namespace
 
-Arena::Arena(ArenaId id) : id_(id) { __atomic_add_fetch(&arenas_made, 1, __ATOMIC_RELAXED); }
+Arena::Arena(ArenaId id) : id_(id) {
+  front_.set();
+  back_.set();
+  __atomic_add_fetch(&arenas_made, 1, __ATOMIC_RELAXED);
+}
+
+void Arena::contain(Damage kind, const void* where) {
+  if (contained()) return;
+  contain();
+  damage_log.note({.kind = kind, .whole_arena = true, .arena = id_, .where = where});
+}
+
+// A span that cannot be contained alone takes the arena with it.
+void Arena::contain_span(Heap& heap, UnitIndex span, ClassIndex cls) {
+  const void* const where = pointer_at(heap.address_of_unit(span));
+  if (!arenite::contain_span(heap, span, cls)) return contain(Damage::kSpan, where);
+  damage_log.note({.kind = Damage::kSpan, .whole_arena = false, .arena = id_, .where = where});
+}
+
+bool Arena::is_usable() {
+  if (contained()) return false;
+  if (ARENITE_LIKELY(front_.is_whole() && back_.is_whole())) return true;
+  contain(Damage::kArena, this);
+  return false;
+}
+
+Heap* Arena::checked(Heap* heap) {
+  if (!is_aligned(address_of(heap), kHeapSize) || lookup_heap(heap).arena() != id_) {
+    contain(Damage::kLink, heap);
+  } else if (!heap->is_whole(id_)) {
+    contain(Damage::kHeap, heap);
+  } else {
+    return heap;
+  }
+  return nullptr;
+}
+
+Heap* Arena::follow(const ProtectedPtr<Heap>& link) {
+  if (Heap* const heap = link.get(); heap != nullptr) return checked(heap);
+  if (!link.is_whole()) contain(Damage::kLink, &link);
+  return nullptr;
+}
 
 std::size_t Arena::take_slots(ClassIndex cls, void** out, std::size_t want) {
   const os::LockGuard guard(lock_);
-  if (contained()) return 0;
+  if (!is_usable()) return 0;
   std::size_t taken = take_from_stock(cls, out, want);
-  while (taken < want) {
+  while (taken < want && !contained()) {
     Heap* const heap = lowest_partial(cls);
     if (heap != nullptr) {
       const UnitIndex span{static_cast<std::uint32_t>(heap->partial_spans(cls).lowest())};
-      taken += take_from_span(*heap, span, out + taken, want - taken);
+      taken += take_from_span(*heap, span, cls, out + taken, want - taken);
     } else if (taken != 0 || !open_new_span(cls)) {
       break;  // a short batch rather than one more span
     }
@@ -79,21 +121,33 @@ std::size_t Arena::take_slots(ClassIndex cls, void** out, std::size_t want) {
 
 void* Arena::give_slots(void* const* slots, std::size_t count) {
   const os::LockGuard guard(lock_);
-  if (contained()) return nullptr;
   void* refused = nullptr;
+  Heap* heap = nullptr;  // that of the slot before
+  is_usable();
   for (std::size_t index = 0; index < count; ++index) {
     void* const slot = slots[index];
-    if (!give_back(Heap::of(slot), slot) && refused == nullptr) refused = slot;
+    if (!contained() && &Heap::of(slot) != heap) heap = checked(&Heap::of(slot));
+    if (contained()) {
+      note_dropped(count - index);
+      return refused;
+    }
+    if (!give_back(*heap, slot) && refused == nullptr) refused = slot;
   }
   give_back_if_due();
   return refused;
 }
 
-std::size_t Arena::take_from_span(Heap& heap, UnitIndex first, void** out, std::size_t want) {
+// A span that says it can give and does not, or whose descriptor cannot be right, is contained.
+std::size_t Arena::take_from_span(Heap& heap, UnitIndex first, ClassIndex cls, void** out, std::size_t want) {
   const Span& span = heap.span_at(first);
+  if (span.cls != cls || !is_plausible(heap, first)) {
+    contain_span(heap, first, cls);
+    return 0;
+  }
   const std::size_t unpurged = span.unpurged();
   const std::size_t clean = span.clean;
   const std::size_t taken = arenite::take_slots(heap, first, out, want);
+  if (taken == 0) contain_span(heap, first, cls);
   purge_rule_.note_taken(taken * size_class(span.cls).slot_size);
   purge_rule_.note_fresh((clean - span.clean) * size_class(span.cls).slot_size);
   purge_rule_.remove_slack(unpurged - span.unpurged());
@@ -105,6 +159,10 @@ std::size_t Arena::take_from_stock(ClassIndex cls, void** out, std::size_t want)
   const std::size_t popped = transfer_.pop(cls, out, want);
   std::size_t taken = 0;
   for (std::size_t index = 0; index < popped; ++index) {
+    if (lookup_heap(out[index]).arena() != id_) {
+      contain(Damage::kArena, this);
+      return 0;
+    }
     const Heap& heap = Heap::of(out[index]);
     const std::size_t granule = heap.granule_of(out[index]);
     if (heap.map().get(granule) != GranuleByte::stocked(cls)) continue;
@@ -127,11 +185,21 @@ bool Arena::give_back(Heap& heap, void* slot) {
   return give_to_span(heap, slot);
 }
 
+// The slot's byte in the map says that it is a cached one of a class of the heap.
 bool Arena::give_to_span(Heap& heap, void* slot) {
+  const ClassIndex cls = heap.map().get(heap.granule_of(slot)).cls();
   const UnitIndex first = heap.span_start(heap.unit_of(slot));
   const Span& span = heap.span_at(first);
-  const ClassIndex cls = span.cls;
-  if (!heap.owns_class(cls) || !give_slot(heap, first, slot)) return false;
+  if (span.cls == kContainedClass) {
+    note_dropped(1);
+    return true;
+  }
+  if (span.cls != cls || !is_plausible(heap, first) || span.free == span.carved) {
+    contain_span(heap, first, cls);
+    note_dropped(1);
+    return true;
+  }
+  if (!give_slot(heap, first, slot)) return false;
   purge_rule_.note_given(size_class(cls).slot_size);
   purge_rule_.add_slack(size_class(cls).slot_size);
   if (span.all_free()) {
@@ -145,7 +213,8 @@ bool Arena::give_to_span(Heap& heap, void* slot) {
 
 Heap* Arena::lowest_partial(ClassIndex cls) {
   Heap* heap = partial_hint_[cls.value];
-  while (heap != nullptr && heap->partial_spans(cls).empty()) heap = heap->next();
+  if (heap != nullptr) heap = checked(heap);
+  while (heap != nullptr && heap->partial_spans(cls).empty()) heap = follow(heap->next());
   partial_hint_[cls.value] = heap;
   return heap;
 }
@@ -164,7 +233,7 @@ Arena::UnitsOf Arena::take_units(HeapKind kind, UnitCount count, UnitCount align
   const GrowthRule growth = growth_rule();
   for (const bool growing : {false, true}) {
     if (growing && !may_grow) return {};
-    for (Heap* heap = first_heap(kind); heap != nullptr; heap = heap->next()) {
+    for (Heap* heap = first_heap(kind); heap != nullptr; heap = follow(heap->next())) {
       const TakenUnits units = heap->take_units(count, alignment, growing ? &growth : nullptr);
       if (units.range.count.value == 0) continue;
       note_units(units);
@@ -172,6 +241,7 @@ Arena::UnitsOf Arena::take_units(HeapKind kind, UnitCount count, UnitCount align
       return {.heap = heap, .units = units};
     }
   }
+  if (contained()) return {};
   // An aligned run may need to skip units behind the start of the heap.
   const UnitCount skipped{alignment.value - 1};
   const UnitCount room = heap_capacity(kind) < count + skipped ? heap_capacity(kind) : count + skipped;
@@ -196,15 +266,18 @@ void Arena::note_units(const TakenUnits& taken) {
 
 void Arena::list_heap(Heap* added) {
   ProtectedPtr<Heap>& first = heaps_[static_cast<std::size_t>(added->kind())];
-  if (first.get() == nullptr || added < first.get()) {
-    added->set_next(first.get());
-    first.set(added);
-    return;
+  Heap* before = nullptr;
+  Heap* behind = follow(first);
+  while (behind != nullptr && behind < added) {
+    before = behind;
+    behind = follow(behind->next());
   }
-  Heap* before = first.get();
-  while (before->next() != nullptr && before->next() < added) before = before->next();
-  added->set_next(before->next());
-  before->set_next(added);
+  added->set_next(behind);
+  if (before == nullptr) {
+    first.set(added);
+  } else {
+    before->set_next(added);
+  }
 }
 
 void Arena::give_units(Heap& heap, UnitRange range) {
@@ -304,7 +377,12 @@ std::size_t Arena::purge_slots(os::PurgeWay way) {
     for (unsigned cls = first_class_of(heap.kind()); heap.owns_class({static_cast<std::uint8_t>(cls)}); ++cls) {
       const Bitmap<kUnitsPerHeap>& spans = heap.partial_spans({static_cast<std::uint8_t>(cls)});
       for (std::size_t first = spans.lowest(); first != Bitmap<kUnitsPerHeap>::kNone;) {
-        if (hold_slots(heap, {static_cast<std::uint32_t>(first)}, &batch)) {
+        const UnitIndex span{static_cast<std::uint32_t>(first)};
+        if (!is_plausible(heap, span)) {
+          contain_span(heap, span, {static_cast<std::uint8_t>(cls)});
+          if (contained()) return;
+          first = spans.next_set(first + 1);
+        } else if (hold_slots(heap, span, &batch)) {
           first = spans.next_set(first + 1);
         } else {
           purged += purge(batch, way);
@@ -366,7 +444,7 @@ std::size_t Arena::purge(PurgeBatch& batch, os::PurgeWay way) {
   return bytes;
 }
 
-std::size_t Arena::unpurged_slots() const {
+std::size_t Arena::unpurged_slots() {
   std::size_t bytes = 0;
   for_each_heap([&](const Heap& heap) { bytes += heap.unpurged_slots(); });
   return bytes;
@@ -381,15 +459,26 @@ void Arena::note_growth() {
 
 void Arena::settle() {
   const os::LockGuard guard(lock_);
-  if (contained()) return;
+  if (!is_usable()) return;
   flush_transfer_stacks();
   purge_rule_.note_time(os::monotonic_microseconds());
   give_back_if_due();
 }
 
+namespace {
+
+// Whether the descriptor can be that of a run.
+bool is_run(const Heap& heap, UnitIndex first) {
+  const Span& span = heap.span_at(first);
+  return span.cls == kRunClass && span.units != 0 && span.units_before == 0 &&
+         first + UnitCount{span.units} <= heap.top();
+}
+
+}  // namespace
+
 TakenRun Arena::take_run(UnitCount count, UnitCount alignment, bool may_grow) {
   const os::LockGuard guard(lock_);
-  if (contained()) return {};
+  if (!is_usable()) return {};
   const UnitsOf taken = take_units(HeapKind::kRuns, count, alignment, may_grow);
   if (taken.heap == nullptr) return {};
   const UnitIndex first = taken.units.range.first;
@@ -404,10 +493,19 @@ TakenRun Arena::take_run(UnitCount count, UnitCount alignment, bool may_grow) {
 
 bool Arena::give_run(void* run) {
   const os::LockGuard guard(lock_);
-  if (contained()) return true;
-  Heap& heap = Heap::of(run);
+  Heap* const found = is_usable() ? checked(&Heap::of(run)) : nullptr;
+  if (found == nullptr) {
+    note_dropped(1);
+    return true;
+  }
+  Heap& heap = *found;
   const UnitIndex first = heap.unit_of(run);
   if (heap.map().get(first.value) != GranuleByte::live(kRunClass)) return false;
+  if (!is_run(heap, first)) {
+    contain(Damage::kSpan, run);
+    note_dropped(1);
+    return true;
+  }
   heap.map().set(first.value, GranuleByte::free(kRunClass));
   const UnitRange range{.first = first, .count = {heap.span_at(first).units}};
   heap.span_at(first) = Span{};
@@ -419,9 +517,15 @@ bool Arena::give_run(void* run) {
 
 bool Arena::resize_run(void* run, UnitCount count) {
   const os::LockGuard guard(lock_);
-  Heap& heap = Heap::of(run);
+  Heap* const found = is_usable() ? checked(&Heap::of(run)) : nullptr;
+  if (found == nullptr) return false;
+  Heap& heap = *found;
   const UnitIndex first = heap.unit_of(run);
-  if (contained() || heap.map().get(first.value) != GranuleByte::live(kRunClass)) return false;
+  if (heap.map().get(first.value) != GranuleByte::live(kRunClass)) return false;
+  if (!is_run(heap, first)) {
+    contain(Damage::kSpan, run);
+    return false;
+  }
   Span& span = heap.span_at(first);
   const UnitCount old_count{span.units};
   const GrowthRule growth = growth_rule();
@@ -444,6 +548,7 @@ void Arena::flush_transfer_stack(ClassIndex cls) {
   void* slot = nullptr;
   while (transfer_.count(cls) != 0) {
     if (take_from_stock(cls, &slot, 1) == 1) give_to_span(Heap::of(slot), slot);
+    if (contained()) return;
   }
   transfer_.close(cls);
 }
@@ -461,7 +566,7 @@ void Arena::flush_transfer_stacks() {
 
 std::size_t Arena::trim(std::size_t pad) {
   const os::LockGuard guard(lock_);
-  if (contained()) return 0;
+  if (!is_usable()) return 0;
   flush_transfer_stacks();
   return give_back_all(pad);
 }
@@ -469,7 +574,7 @@ std::size_t Arena::trim(std::size_t pad) {
 // The transfer stacks do not count as slack; who takes from one opens it again.
 void Arena::purge_idle() {
   const os::LockGuard guard(lock_);
-  if (contained() || purge_rule_.take_least_slack() < os::page_size()) return;
+  if (!is_usable() || purge_rule_.take_least_slack() < os::page_size()) return;
   flush_transfer_stacks();
   give_back_all(options.top_pad());
 }
@@ -487,7 +592,7 @@ std::size_t Arena::give_back_all(std::size_t pad) {
 
 void Arena::end_holds() {
   const os::LockGuard guard(lock_);
-  if (contained() || purges_under_way != 0) return;
+  if (!is_usable() || purges_under_way != 0) return;
   for_each_heap([&](Heap& heap) {
     // One at a time: the end of a hold changes what there is to walk over.
     for (UnitRange held; (held = heap.find_held()).count.value != 0;) {
@@ -499,7 +604,7 @@ void Arena::end_holds() {
 
 std::size_t Arena::release_reservations() {
   const os::LockGuard guard(lock_);
-  if (contained()) return 0;
+  if (!is_usable()) return 0;
   std::size_t released = 0;
   for_each_heap([&](Heap& heap) { released += heap.release_reservation(); });
   return released;
@@ -511,7 +616,8 @@ void Arena::count_span(const Heap& heap, UnitIndex first, ArenaFigures* figures)
     figures->live_bytes += span.units * kUnitSize;
     return;
   }
-  if (span.cls == kHeldClass) return;
+  if (span.cls == kContainedClass) ++figures->contained_spans;
+  if (!is_plausible(heap, first)) return;
   const SizeClass& info = size_class(span.cls);
   const std::size_t start = heap.granule_of(pointer_at(heap.address_of_unit(first)));
   const std::size_t step = info.slot_size >> granule_bits(heap.kind());
@@ -539,6 +645,7 @@ std::size_t Arena::slack() {
 ArenaFigures Arena::figures() {
   const os::LockGuard guard(lock_);
   ArenaFigures figures;
+  if (!is_usable()) return figures;
   for_each_heap([&](const Heap& heap) {
     ++figures.heap_count;
     figures.heaps += heap.figures();
@@ -553,14 +660,14 @@ void Arena::check_invariants() {
   if (contained()) return;
   for (std::size_t kind = 0; kind < kHeapKinds; ++kind) {
     const Heap* before = nullptr;
-    for (Heap* heap = heaps_[kind].get(); heap != nullptr; before = heap, heap = heap->next()) {
+    for (Heap* heap = follow(heaps_[kind]); heap != nullptr; before = heap, heap = follow(heap->next())) {
       ARENITE_CHECK(heap->arena() == id_ && static_cast<std::size_t>(heap->kind()) == kind);
       ARENITE_CHECK(before == nullptr || before < heap);
       heap->check_invariants();
     }
   }
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
-    for (Heap* heap = first_heap(size_class({cls}).kind); heap != nullptr; heap = heap->next()) {
+    for (Heap* heap = first_heap(size_class({cls}).kind); heap != nullptr; heap = follow(heap->next())) {
       const bool skipped = partial_hint_[cls] == nullptr || heap < partial_hint_[cls];
       ARENITE_CHECK(!skipped || heap->partial_spans({cls}).empty());
     }

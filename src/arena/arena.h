@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "arena/damage_log.h"
 #include "arena/transfer_stack.h"
+#include "base/guard_word.h"
 #include "base/protected_ptr.h"
 #include "base/relaxed.h"
 #include "heap/heap.h"
@@ -38,11 +40,14 @@ struct ArenaFigures {
   std::size_t live_bytes = 0;  // of slots and runs of the program
   std::size_t cached_slots = 0;
   std::size_t cached_bytes = 0;
+  std::size_t contained_spans = 0;
   std::size_t free_slots = 0;  // in spans: carved and given back, or never handed out
   std::size_t free_bytes = 0;
 };
 
-class Arena {
+class alignas(kLinkAlignment) Arena {
+  GuardWord front_;  // the first of all
+
  public:
   explicit Arena(ArenaId id);
 
@@ -52,6 +57,11 @@ class Arena {
   // A contained arena gives nothing and takes nothing; what lives in it stays readable.
   bool contained() const { return relaxed_load(&contained_); }
   void contain() { relaxed_store(&contained_, true); }
+  // Because of damage, which is noted for a report.
+  void contain(Damage kind, const void* where);
+  // Slots and runs that came back to it, or to one of its spans, after that.
+  std::size_t dropped() const { return relaxed_load(&dropped_); }
+  void note_dropped(std::size_t count) { __atomic_add_fetch(&dropped_, count, __ATOMIC_RELAXED); }
 
   // Up to `want` slots of a class, marked cached. At least one, unless the arena is contained or the system refuses.
   std::size_t take_slots(ClassIndex cls, void** out, std::size_t want);
@@ -98,13 +108,20 @@ class Arena {
   };
 
   template <typename Action>
-  void for_each_heap(Action action) const {
+  void for_each_heap(Action action) {
     for (const ProtectedPtr<Heap>& list : heaps_) {
-      for (Heap* heap = list.get(); heap != nullptr; heap = heap->next()) action(*heap);
+      for (Heap* heap = follow(list); heap != nullptr; heap = follow(heap->next())) action(*heap);
     }
   }
 
-  Heap* first_heap(HeapKind kind) const { return heaps_[static_cast<std::size_t>(kind)].get(); }
+  // What every public function asks first.
+  bool is_usable();
+  // The heap if it can be used; else null, and the arena is contained.
+  Heap* checked(Heap* heap);
+  // The heap that a link leads to; null at the end of a list, and after damage.
+  Heap* follow(const ProtectedPtr<Heap>& link);
+  Heap* first_heap(HeapKind kind) { return follow(heaps_[static_cast<std::size_t>(kind)]); }
+  void contain_span(Heap& heap, UnitIndex span, ClassIndex cls);
   UnitsOf take_units(HeapKind kind, UnitCount count, UnitCount alignment, bool may_grow);
   void note_units(const TakenUnits& taken);
   void list_heap(Heap* added);
@@ -112,7 +129,7 @@ class Arena {
 
   Heap* lowest_partial(ClassIndex cls);
   bool open_new_span(ClassIndex cls);
-  std::size_t take_from_span(Heap& heap, UnitIndex first, void** out, std::size_t want);
+  std::size_t take_from_span(Heap& heap, UnitIndex span, ClassIndex cls, void** out, std::size_t want);
   std::size_t take_from_stock(ClassIndex cls, void** out, std::size_t want);
   bool give_back(Heap& heap, void* slot);
   bool give_to_span(Heap& heap, void* slot);
@@ -126,7 +143,7 @@ class Arena {
   std::size_t trim_tops(const TrimRule& rule, os::PurgeWay way);
   std::size_t give_back_all(std::size_t pad);
   std::size_t purge(PurgeBatch& batch, os::PurgeWay way);
-  std::size_t unpurged_slots() const;
+  std::size_t unpurged_slots();
   void note_growth();
   void flush_transfer_stack(ClassIndex cls);
   void flush_transfer_stacks();
@@ -135,6 +152,7 @@ class Arena {
 
   ArenaId id_;
   bool contained_ = false;
+  std::size_t dropped_ = 0;  // relaxed
   os::Lock lock_{os::LockRank::kArena};
   ProtectedPtr<Heap> heaps_[kHeapKinds];  // each list in order of address
   // No heap below this one has a partly used span of the class. Null: none at all.
@@ -145,6 +163,7 @@ class Arena {
   std::size_t timed_slack_ = 0;      // when it was
   bool top_is_due_ = false;          // a top has reached the trim threshold
   std::size_t most_grown_ = 0;
+  GuardWord back_;  // behind what decides; a page further on would be a page more for each arena
   TransferStacks transfer_;
 };
 

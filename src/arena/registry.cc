@@ -58,10 +58,31 @@ Arena* Registry::attach() {
 Arena* Registry::take_free() {
   for (;;) {
     Arena* const arena = free_list_.get();
-    if (arena == nullptr) return nullptr;
+    if (arena == nullptr && free_list_.is_whole()) return nullptr;
+    if (!is_arena(arena) || !arena->registered.next_free.is_whole()) {
+      damage_log.note({.kind = Damage::kLink, .whole_arena = false, .arena = {}, .where = arena});
+      remake_free_list();
+      continue;
+    }
     free_list_.set(arena->registered.next_free.get());
     arena->registered.on_free_list = false;
     if (!arena->contained()) return arena;
+  }
+}
+
+bool Registry::is_arena(const Arena* arena) const {
+  for (std::uint16_t number = 1; number <= count_; ++number) {
+    if (arenas[number] == arena) return true;
+  }
+  return false;
+}
+
+// By what the arenas know of themselves.
+void Registry::remake_free_list() {
+  free_list_.set(nullptr);
+  for (std::uint16_t number = 1; number <= count_; ++number) {
+    arenas[number]->registered.on_free_list = false;
+    put_on_free_list(*arenas[number]);
   }
 }
 

@@ -46,6 +46,8 @@ class Registry {
 
  private:
   Arena* take_free();
+  bool is_arena(const Arena* arena) const;
+  void remake_free_list();
   Arena* make();
   Arena* least_used();
   void put_on_free_list(Arena& arena);

@@ -1,5 +1,6 @@
 #include "cache/magazine.h"
 
+#include "arena/damage_log.h"
 #include "base/relaxed.h"
 #include "os/clock.h"
 #include "os/memory.h"
@@ -19,7 +20,11 @@ std::size_t store_bytes() { return align_up(sizeof(MagazineStore), os::page_size
 MagazineStore* StorePool::take() {
   {
     const os::LockGuard guard(lock_);
-    if (MagazineStore* const store = free_.get(); store != nullptr) {
+    MagazineStore* const store = free_.get();
+    if (!free_.is_whole() || (store != nullptr && !store->is_whole())) {
+      damage_log.note({.kind = Damage::kMagazine, .whole_arena = false, .arena = {}, .where = store});
+      free_.set(nullptr);  // the others are lost
+    } else if (store != nullptr) {
       free_.set(store->next.get());
       relaxed_store(&kept_, kept_ - 1);
       list(store);
@@ -35,6 +40,8 @@ MagazineStore* StorePool::take() {
 
 void StorePool::list(MagazineStore* store) {
   MagazineStore* const next = used_.get();
+  store->front.set();
+  store->back.set();
   store->use = {};
   store->visitors = 0;
   store->previous.set(nullptr);
@@ -68,7 +75,8 @@ void StorePool::give(MagazineStore* store) {
 
 MagazineStore* StorePool::visit_next(MagazineStore* visited) {
   const os::LockGuard guard(lock_);
-  MagazineStore* const next = visited == nullptr ? used_.get() : visited->next.get();
+  MagazineStore* next = visited == nullptr ? used_.get() : visited->next.get();
+  if (next != nullptr && !next->is_whole()) next = nullptr;  // its own thread will find that
   if (visited != nullptr) --visited->visitors;
   if (next != nullptr) ++next->visitors;
   return next;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/guard_word.h"
 #include "base/protected_ptr.h"
 #include "cache/remote_buffer.h"
 #include "os/lock.h"
@@ -64,7 +65,8 @@ struct StoreUse {
   std::uint64_t looked_at = 0;          // when the thread last looked for what is idle, in microseconds
 };
 
-struct MagazineStore {
+struct alignas(kLinkAlignment) MagazineStore {
+  bool is_whole() const { return front.is_whole() && back.is_whole() && next.is_whole() && previous.is_whole(); }
   void** first_entry(ClassIndex cls) { return entries + kMagazineStart[cls.value]; }
   // Where the marker of the class stands.
   void** end_entry(ClassIndex cls) { return first_entry(cls) + capacity[cls.value]; }
@@ -75,6 +77,7 @@ struct MagazineStore {
     *end_entry(cls) = pointer_at(kFullMarker);
   }
 
+  GuardWord front;
   ProtectedPtr<MagazineStore> next;      // the pool's: free ones, or those in use
   ProtectedPtr<MagazineStore> previous;  // of those in use
   std::uint32_t visitors;                // who keep it from being given to the pool
@@ -83,6 +86,7 @@ struct MagazineStore {
   std::uint16_t capacity[kClassCount + 1];  // in force, by class; 0 before the magazine was opened for the first time
   std::uint8_t flushes[kClassCount + 1];    // since the last refill
   bool used[kClassCount + 1];               // refilled or flushed since the thread last looked for what is idle
+  GuardWord back;
   void* entries[kMagazineStart[kClassCount + 1]];
 };
 

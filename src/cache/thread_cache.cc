@@ -49,6 +49,10 @@ class ThreadCache::SlowPath {
  public:
   explicit SlowPath(ThreadCache& cache) : cache_(cache) {
     if (cache.store_ == nullptr) return;
+    if (ARENITE_UNLIKELY(!cache.store_->is_whole())) {
+      cache.leave_damaged_store();
+      return;
+    }
     StoreUse& use = cache.store_->use;
     was_busy_ = relaxed_load(&use.busy);
     for (;;) {
@@ -116,6 +120,14 @@ void ThreadCache::close_holes() {
 void ThreadCache::close_magazines() {
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) set_top({cls}, closed_top());
   arena_tag_ = kNoArenaTag;
+}
+
+// What is in it cannot be trusted, nor what the arena has from it.
+void ThreadCache::leave_damaged_store() {
+  arena_->contain(Damage::kMagazine, store_);
+  close_magazines();
+  store_ = nullptr;
+  state_ = State::kUncached;
 }
 
 // What the magazines hold belongs to the contained arena: it is dropped with it.
@@ -193,6 +205,7 @@ void* ThreadCache::take_from_others(ClassIndex cls) {
 
 void* ThreadCache::give_slow(void* slot, ClassIndex cls, ArenaId owner) {
   const SlowPath slow_path(*this);
+  if (arena_ != nullptr && arena_->contained()) leave_contained_arena();
   mark_cached(slot, cls);
   if (store_ == nullptr) return registry.find(owner)->give_slots(&slot, 1);
   void* refused = nullptr;

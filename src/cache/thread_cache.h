@@ -81,6 +81,7 @@ class ThreadCache {
   void open_magazine(ClassIndex cls);
   void close_magazines();
   void close_holes();
+  void leave_damaged_store();
   void leave_contained_arena();
   void* refill(ClassIndex cls);
   void* take_from(Arena& arena, ClassIndex cls);

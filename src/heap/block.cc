@@ -17,9 +17,11 @@ Block find_block(const void* pointer) {
     if (block.bytes != 0) block.kind = BlockKind::kMapping;
     return block;
   }
-  if (!is_aligned(address_of(pointer), std::size_t{1} << block.heap.granule_bits())) return block;
+  // The table's word for the kind of heap, since the heap's header may be damaged.
+  const unsigned granule_bits = block.heap.granule_bits();
+  if (!is_aligned(address_of(pointer), std::size_t{1} << granule_bits)) return block;
   const Heap& heap = Heap::of(pointer);
-  block.byte = heap.map().get(heap.granule_of(pointer));
+  block.byte = heap.map().get((address_of(pointer) & (kHeapSize - 1)) >> granule_bits);
   if (!block.byte.is_live()) return block;
   if (block.byte.cls() == kRunClass) {
     block.kind = BlockKind::kRun;

@@ -46,12 +46,20 @@ Heap::Heap(HeapKind kind, ArenaId arena, UnitIndex reserved, HugeUse huge)
       grown_(top_),
       committed_(top_),
       reserved_(reserved),
-      map_committed_(writable_map_bytes(kind, first_unit_of(kind))) {}
+      map_committed_(writable_map_bytes(kind, first_unit_of(kind))) {
+  front_.set();
+  back_.set();
+}
+
+bool Heap::is_whole(ArenaId arena) const {
+  return is_heap_of(arena) && first_unit_of(kind_) <= top_ && top_ <= grown_ && grown_ <= committed_ &&
+         committed_ <= reserved_ && reserved_ <= kHeapEnd;
+}
 
 Heap* Heap::create(HeapKind kind, ArenaId arena, UnitCount capacity, const GrowthRule& growth) {
   const UnitIndex needed = first_unit_of(kind) + capacity;
   if (needed > kHeapEnd) return nullptr;
-  const std::size_t wanted = growth.reservation < kHeapSize ? growth.reservation : kHeapSize;
+  const std::size_t wanted = growth.reservation < kMostReserved ? growth.reservation : kMostReserved;
   std::size_t reserved = 0;
   void* const base = reserve_heap(wanted, needed.value * kUnitSize, &reserved);
   if (base == nullptr) return nullptr;
@@ -65,6 +73,8 @@ Heap* Heap::create(HeapKind kind, ArenaId arena, UnitCount capacity, const Growt
   }
   Heap* const heap =
       new (base) Heap(kind, arena, {static_cast<std::uint32_t>(reserved / kUnitSize)}, huge_use_of_heaps());
+  // Where others have mapped something there already, it stays without.
+  heap->head_guarded_ = os::reserve_at(heap->head_guard(), kHeadGuard);
   heap->advise_huge(first_unit_of(kind), heap->reserved_);
   enter_heap(base, arena, arenite::granule_bits(kind));
   return heap;
@@ -73,8 +83,12 @@ Heap* Heap::create(HeapKind kind, ArenaId arena, UnitCount capacity, const Growt
 bool Heap::destroy() {
   void* const base = this;
   const std::size_t bytes = reserved_.value * kUnitSize;
+  void* const guard = head_guarded_ ? head_guard() : nullptr;
   leave_heap(base);
-  if (os::release(base, bytes)) return true;
+  if (os::release(base, bytes)) {
+    if (guard != nullptr) os::release(guard, kHeadGuard);
+    return true;
+  }
   enter_heap(base, arena_, arenite::granule_bits(kind_));
   return false;
 }
@@ -332,7 +346,8 @@ std::size_t Heap::unpurged_slots() const {
   std::size_t bytes = 0;
   for (const Bitmap<kUnitsPerHeap>& spans : partial_) {
     for (std::size_t first = spans.lowest(); first != Bitmap<kUnitsPerHeap>::kNone; first = spans.next_set(first + 1)) {
-      const std::size_t unpurged = span_at({static_cast<std::uint32_t>(first)}).unpurged();
+      const UnitIndex span{static_cast<std::uint32_t>(first)};
+      const std::size_t unpurged = is_plausible(*this, span) ? span_at(span).unpurged() : 0;
       if (unpurged >= os::page_size()) bytes += unpurged;
     }
   }
@@ -412,7 +427,7 @@ void Heap::check_invariants() const {
     }
     const Span& span = span_at(unit);
     ARENITE_CHECK(span.cls.value != 0 && span.units_before == 0 && span.units != 0);
-    if (span.cls != kRunClass && span.cls != kHeldClass) {
+    if (span.cls != kRunClass && span.cls != kHeldClass && span.cls != kContainedClass) {
       check_span(*this, unit);
       const bool listed = const_cast<Heap*>(this)->partial_spans(span.cls).test(unit.value);
       ARENITE_CHECK(listed == span.can_give());

@@ -1,9 +1,10 @@
 // A heap: a reservation of address space, aligned to its size, that grows and shrinks at its top. Belongs to one arena
 // for life; everything here but the granule map is guarded by that arena's lock.
 //
-//   base                                                              base + kHeapSize
-//   | header | span descriptors | .. | granule map | guard | units ......... top .. grown .. committed .. reserved |
-//     Heap     one per unit            read by all           spans and runs    free  ready     no access
+//         base                                                              base + kHeapSize
+//   guard | header | span descriptors | .. | granule map | guard | units ......... top .. grown .. committed ..
+//   reserved |
+//           Heap     one per unit            read by all           spans and runs    free  ready     no access
 //
 // Units below `top` are in use or in `free_units_`; units from `top` to `grown` are the free top, which trimming looks
 // at. The map is readable over its whole length from the start, so that a lookup is safe for any address in the heap's
@@ -14,6 +15,7 @@
 #include <cstdint>
 
 #include "base/bitmap.h"
+#include "base/guard_word.h"
 #include "base/protected_ptr.h"
 #include "base/relaxed.h"
 #include "base/units.h"
@@ -28,7 +30,10 @@
 
 namespace arenite {
 
-inline constexpr UnitIndex kHeapEnd{static_cast<std::uint32_t>(kUnitsPerHeap)};
+// The last pages of the window are the guard in front of a heap in the next one.
+inline constexpr std::size_t kHeadGuard = kMaxPageSize;
+inline constexpr std::size_t kMostReserved = kHeapSize - kHeadGuard;
+inline constexpr UnitIndex kHeapEnd{static_cast<std::uint32_t>(kMostReserved / kUnitSize)};
 
 inline constexpr std::size_t kSpanTableOffset = 16_KiB;
 inline constexpr std::size_t kGranuleMapOffset = 128_KiB;
@@ -39,9 +44,7 @@ constexpr UnitIndex first_unit_of(HeapKind kind) {
   return {static_cast<std::uint32_t>((map_end + kMaxPageSize) / kUnitSize)};
 }
 // The most units one request can get from a heap of a kind.
-constexpr UnitCount heap_capacity(HeapKind kind) {
-  return {static_cast<std::uint32_t>(kUnitsPerHeap) - first_unit_of(kind).value};
-}
+constexpr UnitCount heap_capacity(HeapKind kind) { return kHeapEnd - first_unit_of(kind); }
 
 // How a heap takes address space and memory.
 struct GrowthRule {
@@ -67,7 +70,7 @@ struct HeapFigures {
   HeapFigures& operator+=(const HeapFigures& other);
 };
 
-class Heap {
+class alignas(kLinkAlignment) Heap {
  public:
   // A new heap of at least `capacity` units, entered in the heap table. Null if the system refuses.
   static Heap* create(HeapKind kind, ArenaId arena, UnitCount capacity, const GrowthRule& growth);
@@ -86,8 +89,14 @@ class Heap {
 
   HeapKind kind() const { return kind_; }
   ArenaId arena() const { return arena_; }
-  Heap* next() const { return next_.get(); }
+  const ProtectedPtr<Heap>& next() const { return next_; }
   void set_next(Heap* next) { next_.set(next); }
+  // Whether the header can be right: cheap, before anything is done by it.
+  bool is_whole(ArenaId arena) const;
+  // The same for what never changes: without the lock.
+  bool is_heap_of(ArenaId arena) const {
+    return front_.is_whole() && back_.is_whole() && arena_ == arena && static_cast<std::size_t>(kind_) < kHeapKinds;
+  }
 
   std::uintptr_t address_of_unit(UnitIndex unit) const { return address_of(this) + unit.value * kUnitSize; }
   UnitIndex unit_of(const void* pointer) const {
@@ -107,8 +116,12 @@ class Heap {
   Span& span_at(UnitIndex unit) const {
     return static_cast<Span*>(pointer_at(address_of(this) + kSpanTableOffset))[unit.value];
   }
-  // The first unit of the span that `unit` belongs to. Meaningful for units of slot spans only.
-  UnitIndex span_start(UnitIndex unit) const { return unit - UnitCount{span_at(unit).units_before}; }
+  // The first unit of the span that `unit` belongs to. Meaningful for units of slot spans only; some unit of the heap
+  // in any case.
+  UnitIndex span_start(UnitIndex unit) const {
+    const std::uint32_t before = span_at(unit).units_before;
+    return before > unit.value ? unit : unit - UnitCount{before};
+  }
 
   // `count` units whose first is a multiple of `alignment` units: the lowest free run that fits, else the top. A count
   // of 0 means failure. Without growth, only units that are ready are looked at.
@@ -117,6 +130,7 @@ class Heap {
   // The units directly behind `range`, if they are free. A count of 0 means that they are not.
   TakenUnits extend_units(UnitRange range, UnitCount more, const GrowthRule* growth);
 
+  UnitIndex top() const { return top_; }
   UnitIndex grown() const { return grown_; }
   // Memory goes to and fro between the heap and the system in multiples of this.
   std::size_t granularity() const;
@@ -182,6 +196,7 @@ class Heap {
  private:
   Heap(HeapKind kind, ArenaId arena, UnitIndex reserved, HugeUse huge);  // in memory of zeros
 
+  void* head_guard() const { return pointer_at(address_of(this) - kHeadGuard); }
   bool grow_to(UnitIndex end, const GrowthRule& growth);
   bool reserve_to(UnitIndex end);
   bool commit_to(UnitIndex end);
@@ -198,8 +213,10 @@ class Heap {
   bool hold_pieces(UnitRange run, UnitIndex* from, std::size_t least, PurgeBatch* batch, std::size_t* left);
   void add_map_piece(UnitRange run, PurgeBatch* batch);
 
+  GuardWord front_;
   HeapKind kind_;
   ArenaId arena_;
+  bool head_guarded_ = false;
   HugeUse huge_;
   UnitIndex top_;
   UnitIndex grown_;
@@ -208,6 +225,7 @@ class Heap {
   std::size_t map_committed_;  // granules whose map bytes are writable end here
   std::size_t longest_free_ = 0;
   ProtectedPtr<Heap> next_;
+  GuardWord back_;
   // Empty at the start, since the memory below them comes zeroed.
   Bitmap<kUnitsPerHeap> free_units_;
   Bitmap<kUnitsPerHeap> dirty_units_;  // written since they came from the system

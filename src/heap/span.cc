@@ -87,6 +87,29 @@ void hold_stretch(const SpanView& view, std::size_t from, std::size_t end, std::
 
 }  // namespace
 
+bool is_plausible(const Heap& heap, UnitIndex first) {
+  const Span& span = heap.span_at(first);
+  if (!heap.owns_class(span.cls) || span.units_before != 0) return false;
+  const SizeClass& info = size_class(span.cls);
+  return span.units == info.span_units && span.clean <= span.free && span.free <= span.carved &&
+         span.carved <= info.slots_per_span;
+}
+
+// The other units' ways back to the first one tell its extent.
+bool contain_span(Heap& heap, UnitIndex first, ClassIndex cls) {
+  const std::uint32_t units = size_class(cls).span_units;
+  if (first < first_unit_of(heap.kind()) || kHeapEnd < first + UnitCount{units}) return false;
+  for (std::uint32_t before = 1; before < units; ++before) {
+    if (heap.span_at(first + UnitCount{before}).units_before != before) return false;
+  }
+  heap.partial_spans(cls).clear(first.value);
+  Span& span = heap.span_at(first);
+  span = Span{};
+  span.cls = kContainedClass;
+  span.units = static_cast<std::uint16_t>(units);
+  return true;
+}
+
 void open_span(Heap& heap, UnitRange range, ClassIndex cls) {
   for (std::uint32_t before = 0; before < range.count.value; ++before) {
     Span& unit = heap.span_at(range.first + UnitCount{before});
@@ -105,7 +128,6 @@ std::size_t take_slots(Heap& heap, UnitIndex first, void** out, std::size_t want
   std::size_t taken = view.span.free == 0 ? 0 : take_free(view, out, want);
   if (taken < want) taken += carve(view, out + taken, want - taken);
   if (!view.span.can_give()) heap.partial_spans(view.span.cls).clear(first.value);
-  if constexpr (kBuild.debug) check_span(heap, first);
   return taken;
 }
 

@@ -31,6 +31,11 @@ struct Span {
 
 static_assert(sizeof(Span) == 14);
 
+// Whether the descriptor of a slot span can be right: cheap, before anything is done by it.
+bool is_plausible(const Heap& heap, UnitIndex span);
+// A span of `cls` whose descriptor is damaged gives and takes nothing any more. False if its extent cannot be told.
+bool contain_span(Heap& heap, UnitIndex span, ClassIndex cls);
+
 // A slot span of `cls` over `range`, which has just been taken from `heap`.
 void open_span(Heap& heap, UnitRange range, ClassIndex cls);
 // Up to `want` slots, lowest address first, marked cached: free ones, then untouched ones. The number taken.

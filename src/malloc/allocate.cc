@@ -3,6 +3,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "arena/damage_log.h"
 #include "arena/registry.h"
 #include "cache/drain.h"
 #include "heap/block.h"
@@ -52,6 +53,10 @@ Allocation allocate_pages(std::size_t size, std::size_t alignment) {
   if (run.pointer == nullptr && fits_heap) run = take_run_from_others(count, unit_alignment);
   if (run.pointer != nullptr) return {.pointer = run.pointer, .zeroed = run.zeroed};
   return prefers_mapping ? Allocation{} : allocate_mapping(size, alignment);
+}
+
+void report_damage_if_found() {
+  if (ARENITE_UNLIKELY(damage_log.any())) report_found_damage();
 }
 
 void flush_caches() {
@@ -118,6 +123,7 @@ void give_back(void* pointer, const Block& block) {
   }
   // Two threads gave it back at the same time; the arena has noticed the second.
   if (refused != nullptr) report_misuse(Misuse::kDoubleFree, refused);
+  report_damage_if_found();
 }
 
 // A smaller size stays in place unless more than half of the slot would be wasted.
@@ -153,6 +159,25 @@ bool has_size(const Block& block, std::size_t size, std::size_t alignment, SizeR
   return false;
 }
 
+// Whether the address lies in a contained arena, also one that is contained just now since its books are seen to be
+// damaged: they then say nothing about the address.
+bool is_contained(const void* pointer) {
+  const HeapEntry entry = lookup_heap(pointer);
+  Arena* const arena = entry.is_heap() ? registry.find(entry.arena()) : nullptr;
+  if (arena == nullptr) return false;
+  Heap& heap = Heap::of(pointer);
+  if (!arena->contained() && !heap.is_heap_of(entry.arena())) arena->contain(Damage::kHeap, &heap);
+  return arena->contained();
+}
+
+// A block of a contained arena is left where it is.
+bool drop_contained(const void* pointer) {
+  if (!is_contained(pointer)) return false;
+  registry.find(lookup_heap(pointer).arena())->note_dropped(1);
+  report_damage_if_found();
+  return true;
+}
+
 // The block that starts at `pointer`, to be given back; kNone if there is nothing to do, or if that would be misuse,
 // which has then been reported.
 Block block_to_give(void* pointer, std::size_t alignment) {
@@ -160,6 +185,7 @@ Block block_to_give(void* pointer, std::size_t alignment) {
   ensure_started();
   const Block block = find_block(pointer);
   if (ARENITE_LIKELY(block.kind != BlockKind::kNone && has_alignment(pointer, block, alignment))) return block;
+  if (drop_contained(pointer)) return {};
   report_misuse(block.kind == BlockKind::kNone ? classify_bad_free(block) : Misuse::kInvalidFree, pointer);
   return {};
 }
@@ -200,6 +226,7 @@ Allocation allocate(std::size_t size, std::size_t alignment) {
   Allocation result = try_allocate(size, alignment);
   if (ARENITE_UNLIKELY(result.pointer == nullptr) && relieve_pressure()) result = try_allocate(size, alignment);
   if (ARENITE_UNLIKELY(result.pointer == nullptr)) footprint.note_refusal();
+  report_damage_if_found();
   if (result.pointer != nullptr && options.perturb() != 0) {
     std::memset(result.pointer, static_cast<int>(~options.perturb() & 0xff), size);
     result.zeroed = false;
@@ -227,6 +254,7 @@ Resized reallocate(void* pointer, std::size_t size) {
   ensure_started();
   const Block block = find_block(pointer);
   if (block.kind == BlockKind::kNone) {
+    if (is_contained(pointer)) return {};  // how long it is, nobody knows
     report_misuse(Misuse::kInvalidRealloc, pointer);
     return {.pointer = nullptr, .misused = true};
   }
@@ -248,6 +276,7 @@ bool trim_all(std::size_t pad) {
   flush_caches();
   std::size_t released = 0;
   registry.for_each([&](Arena& arena) { released += arena.trim(pad); });
+  report_damage_if_found();
   return released != 0;
 }
 

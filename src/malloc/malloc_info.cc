@@ -36,6 +36,8 @@ void print_own(FILE* stream, const ArenaSummary& all, const LargeFigures& mappin
   fprintf(stream, "<arenite version=\"%s\">\n<processors count=\"%zu\"/>\n", kVersion, process.processors);
   fprintf(stream, "<arenas count=\"%zu\" limit=\"%zu\" contained=\"%zu\"/>\n", process.arenas, process.arena_limit,
           process.contained);
+  fprintf(stream, "<damage found=\"%zu\" contained_spans=\"%zu\" dropped=\"%zu\"/>\n", process.damage,
+          all.contained_spans, process.dropped);
   fprintf(stream, "<footprint size=\"%zu\" soft_limit=\"%zu\" hard_limit=\"%zu\"/>\n", process.footprint,
           process.soft_limit, process.hard_limit);
   fprintf(stream, "<cached size=\"%zu\"/>\n", all.cached);

@@ -1,9 +1,16 @@
 #include "malloc/report.h"
 
+#include "arena/damage_log.h"
+#include "base/relaxed.h"
 #include "base/text.h"
-#include "heap/block.h"
-#include "heap/heap.h"
+#include "observe/describe.h"
+#include "os/abort_message.h"
+#include "os/backtrace.h"
+#include "os/clock.h"
 #include "os/console.h"
+#include "os/errno_keeper.h"
+#include "os/memory_map.h"
+#include "os/thread.h"
 #include "policy/options.h"
 
 namespace arenite {
@@ -12,76 +19,97 @@ namespace {
 
 using Message = Text<512>;
 
-// Where in its slot span an address lies; no span if it lies in none.
-struct SlotPlace {
-  const Span* span = nullptr;
-  std::uintptr_t slot = 0;  // the start of the slot around the address
+// What the option `report` asks for; each contains those before it.
+enum class Detail : std::size_t { kFirstLine, kDescription, kBacktrace, kMemoryMap };
+
+// Of the calling thread.
+thread_local constinit bool is_reporting ARENITE_INITIAL_EXEC = false;
+
+// The thread whose report is being written, so that reports do not mix. One that does not end, as that of a thread
+// which fork left behind, is waited for only so long.
+std::uint32_t writing_thread = 0;
+
+class Turn {
+ public:
+  Turn() {
+    constexpr int kMostNaps = 100;
+    constexpr std::uint32_t kNapMicroseconds = 1000;
+    for (int naps = 0; !taken_ && naps < kMostNaps; ++naps) {
+      std::uint32_t nobody = 0;
+      taken_ = __atomic_compare_exchange_n(&writing_thread, &nobody, os::thread_number(), false, __ATOMIC_ACQUIRE,
+                                           __ATOMIC_RELAXED);
+      if (!taken_) os::nap(kNapMicroseconds);
+    }
+  }
+  ~Turn() {
+    if (taken_) __atomic_store_n(&writing_thread, 0U, __ATOMIC_RELEASE);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  bool taken_ = false;
 };
 
-SlotPlace slot_place_of(const Heap& heap, const void* pointer) {
-  if (heap.kind() == HeapKind::kRuns) return {};
-  const UnitIndex first = heap.span_start(heap.unit_of(pointer));
-  const Span& span = heap.span_at(first);
-  if (!heap.owns_class(span.cls)) return {};
-  const std::uintptr_t start = heap.address_of_unit(first);
-  const std::size_t slot_size = size_class(span.cls).slot_size;
-  return {.span = &span, .slot = start + (address_of(pointer) - start) / slot_size * slot_size};
+// "  0x401234 /usr/bin/program+0x1234": the offset is that in the file, as addr2line takes it for such objects.
+void write_call(std::uintptr_t return_address, const os::Mapping& mapping) {
+  Message line;
+  line.add("arenite:   ").add_hex(return_address).add(' ').add(mapping.name_view());
+  line.add('+').add_hex(return_address - mapping.start + mapping.file_offset).add('\n');
+  os::write_all(os::kStandardError, line.view());
 }
 
-std::string_view state_of(GranuleByte byte) {
-  if (byte.is_live()) return "live";
-  return byte.is_none() ? "never used" : "freed";
+// How many of the calls are arenite's own; none, if all seem to be, since then it is part of the program.
+std::size_t own_calls(const std::uintptr_t* calls, std::size_t count) {
+  os::Mapping own;
+  if (!os::find_mapping(reinterpret_cast<std::uintptr_t>(&own_calls), &own)) return 0;
+  std::size_t index = 0;
+  while (index < count && calls[index] >= own.start && calls[index] < own.end) ++index;
+  return index == count ? 0 : index;
 }
 
-void describe_slot(Message& message, const Heap& heap, const void* pointer, const SlotPlace& place) {
-  const std::size_t offset = address_of(pointer) - place.slot;
-  const GranuleByte byte = heap.map().get(heap.granule_of(pointer_at(place.slot)));
-  if (offset != 0) message.add_decimal(offset).add(" bytes inside a ");
-  message.add(state_of(byte)).add(" slot of ").add_decimal(size_class(place.span->cls).slot_size).add(" bytes");
-  if (offset != 0) message.add(" at ").add_hex(place.slot);
-}
-
-void describe_run(Message& message, const Heap& heap, const void* pointer) {
-  UnitIndex unit = heap.unit_of(pointer);
-  const UnitIndex first = first_unit_of(HeapKind::kRuns);
-  while (unit > first && heap.map().get(unit.value).is_none()) unit = unit - UnitCount{1};
-  const GranuleByte byte = heap.map().get(unit.value);
-  const std::size_t offset = address_of(pointer) - heap.address_of_unit(unit);
-  const std::size_t bytes = heap.span_at(unit).units * kUnitSize;
-  if (byte.is_live() && offset < bytes) {
-    message.add_decimal(offset).add(" bytes inside a live run of ").add_decimal(bytes).add(" bytes at ");
-    message.add_hex(heap.address_of_unit(unit));
-  } else if (byte.is_free() && offset == 0) {
-    message.add("a freed run");
-  } else {
-    message.add("in a heap's memory that is not in use");
+// An address that is not in code ends the list: the stack was not what it seemed.
+void write_backtrace() {
+  constexpr std::size_t kMostCalls = 32;
+  std::uintptr_t calls[kMostCalls];
+  const bool by_libc = options.backtrace() != 0;
+  const std::size_t count = by_libc ? os::backtrace_by_libc(calls, kMostCalls) : os::backtrace(calls, kMostCalls);
+  os::write_all(os::kStandardError, "arenite: called from, the innermost first:\n");
+  for (std::size_t index = own_calls(calls, count); index < count; ++index) {
+    os::Mapping mapping;
+    if (!os::find_mapping(calls[index], &mapping) || !mapping.executable) break;
+    write_call(calls[index], mapping);
   }
 }
 
-void describe(Message& message, const void* pointer) {
-  const Block block = find_block(pointer);
-  if (block.kind == BlockKind::kMapping) {
-    message.add("a large mapping of ").add_decimal(block.bytes).add(" bytes");
-    return;
-  }
-  if (!block.heap.is_heap()) {
-    message.add("not in any heap of arenite and not the start of a large mapping");
-    return;
-  }
-  const Heap& heap = Heap::of(pointer);
-  if (heap.unit_of(pointer) < first_unit_of(heap.kind())) {
-    message.add("in the guarded head of a heap");
-  } else if (block.kind == BlockKind::kRun) {
-    message.add("a live run of ").add_decimal(block.bytes).add(" bytes");
-  } else if (heap.kind() == HeapKind::kRuns) {
-    describe_run(message, heap, pointer);
-  } else if (const SlotPlace place = slot_place_of(heap, pointer); place.span != nullptr) {
-    describe_slot(message, heap, pointer, place);
-  } else {
-    message.add("in a heap's memory that is not in use");
-  }
-  message.add(", arena ").add_decimal(block.heap.arena().value);
+// In one write as far as it is one line or two, so that it stays together.
+void write_report(std::string_view first_line, const Message& rest, const CheckAction& action) {
+  const auto detail = static_cast<Detail>(action.brief ? 0 : options.report());
+  Message message;
+  message.add(first_line).add('\n');
+  if (detail >= Detail::kDescription) message.add(rest.view());
+  const Turn turn;
+  os::write_all(os::kStandardError, message.view());
+  if (detail >= Detail::kBacktrace) write_backtrace();
+  if (detail >= Detail::kMemoryMap) os::write_memory_map(os::kStandardError);
+  if (action.abort) os::leave_abort_message(message.view());
 }
+
+// A fault inside of a report, or in the handler of the signal that it ends with, ends the process at once.
+void report(std::string_view first_line, const Message& rest) {
+  const os::ErrnoKeeper keeper;
+  const CheckAction action = check_action_from(options.check_action());
+  if (is_reporting) {
+    if (action.print) os::write_all(os::kStandardError, "arenite: misuse inside of a report\n");
+    os::end_process();
+  }
+  is_reporting = true;
+  if (action.print) write_report(first_line, rest, action);
+  if (action.abort) os::abort_process();
+  is_reporting = false;
+}
+
+void add_thread(Message& message) { message.add(", thread ").add_decimal(os::thread_number()).add('\n'); }
 
 }  // namespace
 
@@ -92,18 +120,23 @@ Misuse classify_bad_free(const Block& nothing) {
 }
 
 void report_misuse(Misuse kind, const void* pointer) {
-  const CheckAction action = check_action_from(options.check_action());
-  if (action.print) {
-    Message message;
-    message.add(misuse_text(kind)).add('\n');
-    if (!action.brief) {
-      message.add("arenite: ").add_hex(address_of(pointer)).add(": ");
-      describe(message, pointer);
-      message.add('\n');
-    }
-    os::write_all(os::kStandardError, message.view());
-  }
-  if (action.abort) os::abort_process();
+  Description description;
+  describe(pointer, &description);
+  Message rest;
+  rest.add("arenite: ").add_hex(address_of(pointer)).add(": ").add(description.view());
+  add_thread(rest);
+  report(misuse_text(kind), rest);
+}
+
+void report_found_damage() {
+  FoundDamage found;
+  if (!damage_log.take(&found)) return;
+  Message rest;
+  rest.add("arenite: ").add_hex(address_of(found.where)).add(": found damaged: ").add(damaged_thing(found.kind));
+  if (found.arena.value != 0) rest.add(" of arena ").add_decimal(found.arena.value);
+  rest.add(found.whole_arena ? "; the arena takes no further part" : "; it takes no further part");
+  add_thread(rest);
+  report(damage_text(found.kind), rest);
 }
 
 }  // namespace arenite

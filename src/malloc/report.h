@@ -1,4 +1,5 @@
-// Tells of misuse and acts as check_action says. Called with none of arenite's locks held.
+// Tells of misuse and damage and acts as check_action says. Called with none of arenite's locks held. Allocates
+// nothing.
 #pragma once
 
 #include "base/attributes.h"
@@ -9,6 +10,10 @@ namespace arenite {
 
 // May return: then the call that was wrong is to have no effect.
 ARENITE_COLD void report_misuse(Misuse kind, const void* pointer);
+
+// What damage has been found since the last call is told in the same way. The books are right again, without what is
+// contained.
+ARENITE_COLD void report_found_damage();
 
 // What kind of misuse it is to free an address at which no live block starts.
 Misuse classify_bad_free(const Block& nothing);

@@ -1,5 +1,6 @@
 #include "observe/statistics.h"
 
+#include "arena/damage_log.h"
 #include "arena/registry.h"
 #include "base/text.h"
 #include "heap/footprint.h"
@@ -27,6 +28,7 @@ ArenaSummary::ArenaSummary(const ArenaFigures& figures)
       reserved(figures.heaps.reserved),
       writable(figures.heaps.committed),
       heaps(figures.heap_count),
+      contained_spans(figures.contained_spans),
       cached(figures.cached_bytes),
       huge_padding(figures.heaps.huge_padding) {}
 
@@ -40,6 +42,7 @@ ArenaSummary& ArenaSummary::operator+=(const ArenaSummary& other) {
   reserved += other.reserved;
   writable += other.writable;
   heaps += other.heaps;
+  contained_spans += other.contained_spans;
   cached += other.cached;
   huge_padding += other.huge_padding;
   return *this;
@@ -49,10 +52,14 @@ ProcessStatistics collect_process_statistics() {
   ProcessStatistics statistics{.processors = Registry::processors(),
                                .arenas = registry.count(),
                                .arena_limit = registry.limit(),
+                               .damage = damage_log.count(),
                                .footprint = footprint.bytes(),
                                .soft_limit = options.soft_limit(),
                                .hard_limit = options.hard_limit()};
-  registry.for_each([&](const Arena& arena) { statistics.contained += arena.contained() ? 1 : 0; });
+  registry.for_each([&](const Arena& arena) {
+    statistics.contained += arena.contained() ? 1 : 0;
+    statistics.dropped += arena.dropped();
+  });
   return statistics;
 }
 

@@ -24,6 +24,7 @@ struct ArenaSummary {
   std::size_t reserved = 0;  // bytes of address space
   std::size_t writable = 0;  // bytes of it that can be written
   std::size_t heaps = 0;
+  std::size_t contained_spans = 0;
   std::size_t cached = 0;        // bytes of slots on their way, in threads and transfer stacks
   std::size_t huge_padding = 0;  // bytes that are writable only to fill huge pages
 };
@@ -34,6 +35,8 @@ struct ProcessStatistics {
   std::size_t arenas = 0;
   std::size_t arena_limit = 0;
   std::size_t contained = 0;  // arenas
+  std::size_t dropped = 0;    // blocks that came back to what is contained
+  std::size_t damage = 0;     // times that something was found damaged
   std::size_t footprint = 0;
   std::size_t soft_limit = 0;
   std::size_t hard_limit = 0;

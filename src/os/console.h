@@ -12,5 +12,7 @@ void write_all(int descriptor, std::string_view text);
 
 // SIGABRT through libc's abort(), so that the program's handler runs.
 [[noreturn]] void abort_process();
+// SIGABRT at once, whatever the program has installed for it.
+[[noreturn]] void end_process();
 
 }  // namespace arenite::os

@@ -27,7 +27,8 @@ inline constexpr std::size_t kExactSlotLimit = 256;  // classes are exact to 16 
 inline constexpr std::size_t kMaxSlotSize = 32_KiB;  // larger requests are runs or large mappings
 inline constexpr unsigned kClassCount = 44;
 inline constexpr ClassIndex kRunClass{63};
-inline constexpr ClassIndex kHeldClass{62};  // free units that are being given back: not a class of any slot
+inline constexpr ClassIndex kHeldClass{62};       // free units that are being given back: not a class of any slot
+inline constexpr ClassIndex kContainedClass{61};  // of a span that was found damaged
 
 // The four kinds of heap, by what one byte of the granule map describes.
 enum class HeapKind : std::uint8_t { kGranule16, kGranule64, kGranule256, kRuns };

@@ -430,6 +430,131 @@ TEST_F(ArenaTest, AContainedArenaGivesAndTakesNothing) {
   EXPECT_EQ(find_block(user_.runs()[0].place).bytes, 4 * kUnitSize) << "what lives in it stays readable";
 }
 
+// What is found damaged: each case damages something of the arena's and says what is to be found.
+struct DamageCase {
+  const char* name;
+  Damage found;
+  bool whole_arena;
+  void (*damage)(Arena* arena, void* slot);
+};
+
+class ArenaDamageTest : public ArenaTest, public ::testing::WithParamInterface<DamageCase> {
+ protected:
+  static void overwrite(void* place, std::size_t bytes) { std::memset(place, 0x41, bytes); }
+  static Span& span_of(void* slot) {
+    const Heap& heap = Heap::of(slot);
+    return heap.span_at(heap.span_start(heap.unit_of(slot)));
+  }
+  friend struct Damages;
+};
+
+struct Damages {
+  static void arena_start(Arena* arena, void*) { ArenaDamageTest::overwrite(arena, 8); }
+  static void heap_start(Arena*, void* slot) { ArenaDamageTest::overwrite(&Heap::of(slot), 8); }
+  static void heap_whole(Arena*, void* slot) { ArenaDamageTest::overwrite(&Heap::of(slot), sizeof(Heap)); }
+  static void span_class(Arena*, void* slot) { ArenaDamageTest::span_of(slot).cls = {0x41}; }
+  static void span_counts(Arena*, void* slot) { ArenaDamageTest::span_of(slot).free = 0x4141; }
+  static void span_carved(Arena*, void* slot) { ArenaDamageTest::span_of(slot).carved = 0xffff; }
+  static void span_way_back(Arena*, void* slot) { ArenaDamageTest::span_of(slot).units_before = 3; }
+  static void span_units(Arena*, void* slot) { ArenaDamageTest::span_of(slot).units = 0; }
+};
+
+TEST_P(ArenaDamageTest, IsFoundAndContained) {
+  const ClassIndex cls = class_for(100);
+  std::vector<void*> slots(size_class(cls).slots_per_span / 2);
+  ASSERT_EQ(arena_.take_slots(cls, slots.data(), slots.size()), slots.size());
+  void* const other = [&] {
+    void* slot = nullptr;
+    EXPECT_EQ(arena_.take_slots(class_for(200), &slot, 1), 1U);
+    return slot;
+  }();
+  GetParam().damage(&arena_, slots[0]);
+  void* more[64];
+  arena_.take_slots(cls, more, 64);
+  FoundDamage found;
+  ASSERT_TRUE(damage_log.take(&found));
+  EXPECT_EQ(found.kind, GetParam().found);
+  EXPECT_EQ(found.whole_arena, GetParam().whole_arena);
+  EXPECT_EQ(found.arena, kOwner);
+  EXPECT_EQ(arena_.contained(), GetParam().whole_arena);
+  EXPECT_EQ(arena_.give_slots(slots.data(), slots.size()), nullptr) << "dropped, not refused";
+  EXPECT_EQ(arena_.take_slots(class_for(200), more, 1), GetParam().whole_arena ? 0U : 1U);
+  EXPECT_EQ(arena_.take_run({1}, {1}, true).pointer == nullptr, GetParam().whole_arena);
+  arena_.trim(0);
+  arena_.settle();
+  arena_.purge_idle();
+  if (!GetParam().whole_arena) {
+    EXPECT_EQ(arena_.figures().contained_spans, 1U);
+    EXPECT_EQ(arena_.give_slots(&other, 1), nullptr);
+    EXPECT_GE(arena_.dropped(), 1U);
+    arena_.check_invariants();
+  } else {
+    EXPECT_EQ(arena_.figures().heap_count, 0U) << "passed over";
+    EXPECT_EQ(arena_.dropped(), slots.size());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, ArenaDamageTest,
+                         ::testing::Values(DamageCase{"arena_start", Damage::kArena, true, Damages::arena_start},
+                                           DamageCase{"heap_start", Damage::kHeap, true, Damages::heap_start},
+                                           DamageCase{"heap_whole", Damage::kHeap, true, Damages::heap_whole},
+                                           DamageCase{"span_class", Damage::kSpan, false, Damages::span_class},
+                                           DamageCase{"span_counts", Damage::kSpan, false, Damages::span_counts},
+                                           DamageCase{"span_carved", Damage::kSpan, false, Damages::span_carved},
+                                           DamageCase{"span_way_back", Damage::kSpan, false, Damages::span_way_back},
+                                           DamageCase{"span_units", Damage::kSpan, false, Damages::span_units}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// A span that claims to have free slots, where the map has none.
+TEST_F(ArenaTest, ASpanThatPromisesWhatItDoesNotHaveIsContained) {
+  const ClassIndex cls = class_for(100);
+  std::vector<void*> slots(size_class(cls).slots_per_span);
+  ASSERT_EQ(arena_.take_slots(cls, slots.data(), slots.size()), slots.size());
+  Heap& heap = Heap::of(slots[0]);
+  const UnitIndex first = heap.span_start(heap.unit_of(slots[0]));
+  heap.span_at(first).free = 3;
+  heap.partial_spans(cls).set(first.value);
+  ASSERT_EQ(arena_.give_slots(nullptr, 0), nullptr);
+  void* slot = nullptr;
+  EXPECT_EQ(arena_.take_slots(cls, &slot, 1), 1U) << "of another span";
+  FoundDamage found;
+  ASSERT_TRUE(damage_log.take(&found));
+  EXPECT_EQ(found.kind, Damage::kSpan);
+  EXPECT_EQ(found.where, pointer_at(heap.address_of_unit(first)));
+  EXPECT_FALSE(arena_.contained());
+}
+
+// Span descriptors are overwritten at random, and the arena is used: nothing faults, nothing hangs, and what is handed
+// out is handed out once.
+TEST_F(ArenaTest, NoSpanDescriptorIsTrustedBlindly) {
+  std::mt19937_64 random(5);
+  for (std::uint16_t round = 0; round < 400; ++round) {
+    alignas(Arena) static unsigned char place[sizeof(Arena)];
+    std::memset(place, 0, sizeof place);
+    Arena& arena = *new (place) Arena({static_cast<std::uint16_t>(10 + round)});
+    const ClassIndex cls = class_for(16 + random() % 2000);
+    void* slots[40];
+    const std::size_t taken = arena.take_slots(cls, slots, 40);
+    ASSERT_NE(taken, 0U);
+    void* const run = arena.take_run({3}, {1}, true).pointer;
+    const Heap& heap = Heap::of(random() % 2 == 0 ? slots[0] : run);
+    const UnitIndex near = first_unit_of(heap.kind()) + UnitCount{static_cast<std::uint32_t>(random() % 4)};
+    const std::size_t field = random() % sizeof(Span);
+    static_cast<unsigned char*>(static_cast<void*>(&heap.span_at(near)))[field] = static_cast<unsigned char>(random());
+    std::set<void*> out(slots, slots + taken);
+    for (int i = 0; i < 20; ++i) {
+      void* more[20];
+      const std::size_t got = arena.take_slots(cls, more, 20);
+      for (std::size_t index = 0; index < got; ++index) EXPECT_TRUE(out.insert(more[index]).second) << round;
+    }
+    arena.give_slots(slots, taken);
+    arena.resize_run(run, {2});
+    arena.give_run(run);
+    arena.trim(0);
+    arena.figures();
+  }
+}
+
 TEST_F(ArenaTest, TrimGivesBackThePagesOfFreeMemory) {
   options.set(OptionIndex::dirty_floor, SIZE_MAX);  // the frees themselves give nothing back
   std::mt19937_64 random(1);

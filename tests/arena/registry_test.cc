@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <random>
@@ -156,6 +157,23 @@ TEST_F(RegistryTest, AnArenaContainedOnTheFreeListIsPassedOver) {
   first->contain();
   EXPECT_EQ(attach(), second);
   EXPECT_NE(attach(), first);
+}
+
+// The links say nothing that the arenas do not know themselves.
+TEST_F(RegistryTest, ADamagedFreeListIsMadeAnew) {
+  options.set(OptionIndex::arena_max, 3);
+  Arena* arenas[3];
+  for (Arena*& arena : arenas) arena = attach();
+  for (Arena* arena : arenas) detach(arena);
+  std::memset(static_cast<void*>(&arenas[1]->registered.next_free), 0x41, sizeof(ProtectedPtr<Arena>));
+  std::set<Arena*> again;
+  for (int i = 0; i < 3; ++i) again.insert(registry_->attach());
+  EXPECT_EQ(again, std::set<Arena*>(std::begin(arenas), std::end(arenas)));
+  FoundDamage found;
+  ASSERT_TRUE(damage_log.take(&found));
+  EXPECT_EQ(found.kind, Damage::kLink);
+  EXPECT_FALSE(found.whole_arena);
+  registry_->check_invariants();
 }
 
 TEST_F(RegistryTest, AChildKeepsOnlyItsOwnArena) {

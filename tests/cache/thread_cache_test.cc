@@ -296,6 +296,25 @@ TEST_F(ThreadCacheTest, TheThreadMovesAwayFromAContainedArena) {
   }
 }
 
+TEST_F(ThreadCacheTest, ADamagedStoreIsLeftWithItsArena) {
+  options.set(OptionIndex::arena_max, 10);
+  mine_.attach(true);
+  const ClassIndex cls = class_for(64);
+  EXPECT_EQ(deallocate(mine_, allocate(mine_, cls)), nullptr);
+  Arena* const before = mine_.arena();
+  store_pool.for_each_used([](MagazineStore& store) { std::memset(static_cast<void*>(&store), 0x41, 16); });
+  void* const slot = allocate(mine_, class_for(1000));
+  ASSERT_NE(slot, nullptr);
+  EXPECT_TRUE(before->contained());
+  EXPECT_NE(lookup_heap(slot).arena(), before->id());
+  FoundDamage found;
+  ASSERT_TRUE(damage_log.take(&found));
+  EXPECT_EQ(found.kind, Damage::kMagazine);
+  EXPECT_EQ(deallocate(mine_, slot), nullptr);
+  EXPECT_EQ(mine_.end(), nullptr);
+  store_pool.for_each_used([](MagazineStore&) { FAIL() << "the damaged store is not visited"; });
+}
+
 TEST_F(ThreadCacheTest, RunsOfAContainedArenaAreNotTaken) {
   options.set(OptionIndex::arena_max, 10);
   mine_.attach(true);

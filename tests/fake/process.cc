@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "arena/damage_log.h"
 #include "arena/registry.h"
 #include "cache/thread_cache.h"
 #include "fake/clock.h"
@@ -41,6 +42,7 @@ void FreshProcess::renew() {
   link_secret = 0x5bd1e995a7c3d960;
   arenas_made = 0;
   arenas_slack = 0;
+  make_new(&damage_log);
   make_new(&options);
   make_new(&footprint);
   make_new(&huge_page_sizes);

@@ -172,7 +172,9 @@ TEST_F(HeapTest, ANewHeapIsKnownAndEmpty) {
     EXPECT_EQ(lookup_heap(heap).granule_bits(), granule_bits(kind));
     EXPECT_EQ(&Heap::of(pointer_at(address_of(heap) + kHeapSize - 1)), heap);
     const HeapFigures figures = heap->figures();
-    EXPECT_EQ(figures.reserved, kHeapSize);
+    EXPECT_EQ(figures.reserved, kMostReserved);
+    EXPECT_TRUE(heap->is_whole(kOwner));
+    EXPECT_FALSE(heap->is_whole({kOwner.value + 1}));
     EXPECT_EQ(figures.grown, 0U);
     EXPECT_EQ(figures.top, 0U);
     // The whole map reads as zero, whatever the heap has grown to; the guard in front of the units is no memory.
@@ -198,6 +200,17 @@ TEST_F(HeapTest, ADestroyedHeapLeavesNothing) {
   EXPECT_TRUE(heap->destroy());
   EXPECT_EQ(fake::mapped_bytes(), before);
   EXPECT_FALSE(lookup_heap(heap).is_heap());
+}
+
+TEST_F(HeapTest, NothingOfTheProgramsLiesNextToTheHeader) {
+  for (int i = 0; i < 3; ++i) {  // in windows that follow each other
+    Heap* const heap = create();
+    void* const below = pointer_at(address_of(heap) - kHeadGuard);
+    EXPECT_FALSE(fake::is_usable(below, kHeadGuard));
+    EXPECT_FALSE(os::reserve_at(below, kHeadGuard)) << "nobody else gets it";
+    const TakenUnits all = heap->take_units(heap_capacity(HeapKind::kRuns), {1}, &kNoPad);
+    EXPECT_EQ(all.range.count, heap_capacity(HeapKind::kRuns));
+  }
 }
 
 TEST_F(HeapTest, AddressesAndGranulesGoBothWays) {
@@ -243,8 +256,8 @@ TEST_F(HeapTest, AHeapIsUsedToItsLastUnit) {
   EXPECT_EQ(heap->take_units(all + UnitCount{1}, {1}, &kNoPad).range.count.value, 0U);
   const TakenUnits taken = heap->take_units(all, {1}, &kNoPad);
   ASSERT_EQ(taken.range.count, all);
-  EXPECT_EQ(taken.range.end().value, kUnitsPerHeap);
-  std::memset(pointer_at(heap->address_of_unit(UnitIndex{kUnitsPerHeap - 1})), 1, kUnitSize);
+  EXPECT_EQ(taken.range.end(), kHeapEnd);
+  std::memset(pointer_at(heap->address_of_unit(kHeapEnd - UnitCount{1})), 1, kUnitSize);
   EXPECT_EQ(heap->take_units({1}, {1}, &kNoPad).range.count.value, 0U);
   heap->give_units(taken.range);
   heap->check_invariants();
@@ -321,7 +334,7 @@ TEST_F(HeapTest, GrowthIsPaddedAndCountsAsObtained) {
     const GrowthRule huge{.reservation = kHeapSize, .pad = pad};
     ModelledHeap model(other);
     EXPECT_TRUE(model.take(1, 1, &huge));
-    EXPECT_EQ(other->figures().reserved, kHeapSize);
+    EXPECT_EQ(other->figures().reserved, kMostReserved);
     model.check();
   }
 }
@@ -358,7 +371,7 @@ TEST_F(HeapTest, TheLeastReservationIsWhatIsNeeded) {
     Heap* const heap = create(HeapKind::kRuns, 0, needed);
     ASSERT_NE(heap, nullptr);
     EXPECT_LE(fake::mapped_bytes() - before,
-              align_up((first_unit_of(HeapKind::kRuns).value + needed) * kUnitSize, kMaxPageSize));
+              align_up((first_unit_of(HeapKind::kRuns).value + needed) * kUnitSize, kMaxPageSize) + kHeadGuard);
     ModelledHeap model(heap);
     EXPECT_TRUE(model.take(needed, 1, &kNoPad));
     model.check();

@@ -19,6 +19,6 @@ int main(int count, char** arguments) {
   const size_t size = number(count, arguments, 1, 24);
   void* const block = block_of(size);
   free(block);
-  if (realloc(misused(block), size * 2) == NULL) return 3;
+  if (realloc(misused(block), size * 2) != NULL) return 4;
   return survived();
 }

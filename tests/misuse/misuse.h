@@ -35,8 +35,29 @@ __attribute__((unused)) static void* hide(void* pointer) {
   return pointer;
 }
 
+// The heap is as if the wrong call had not been made: blocks of all kinds are handed out once and keep what is in them.
+__attribute__((unused)) static void use_heap(void) {
+  enum { kBlocks = 300 };
+  static const size_t sizes[] = {16, 24, 64, 200, 500, 1000, 3000, 9000, 40000, 300000, 2097152};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    static unsigned char* blocks[kBlocks];
+    const size_t size = sizes[i];
+    const int count = size < 100000 ? kBlocks : 8;
+    for (int block = 0; block < count; block++) {
+      blocks[block] = (unsigned char*)malloc(size);
+      if (blocks[block] == NULL) _exit(4);
+      memset(blocks[block], block, size);
+    }
+    for (int block = 0; block < count; block++) {
+      if (blocks[block][0] != (unsigned char)block || blocks[block][size - 1] != (unsigned char)block) _exit(4);
+      free(blocks[block]);
+    }
+  }
+}
+
 __attribute__((unused)) static int survived(void) {
   static const char text[] = "survived\n";
+  use_heap();
   if (write(1, text, sizeof text - 1) < 0) _exit(3);
   return 0;
 }

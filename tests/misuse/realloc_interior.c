@@ -14,6 +14,6 @@
 int main(int count, char** arguments) {
   const size_t size = number(count, arguments, 1, 24);
   char* const block = (char*)block_of(size);
-  if (realloc(misused(block + number(count, arguments, 2, 16)), size * 2) == NULL) return 3;
+  if (realloc(misused(block + number(count, arguments, 2, 16)), size * 2) != NULL) return 4;
   return survived();
 }

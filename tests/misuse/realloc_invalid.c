@@ -21,6 +21,6 @@ int main(int count, char** arguments) {
   _Alignas(16) char local[64] = {0};
   free(hide(malloc(10)));
   void* const address = address_of(count > 1 ? arguments[1] : "stack", local);
-  if (realloc(misused(address), 100) == NULL) return 3;
+  if (realloc(misused(address), 100) != NULL) return 4;
   return survived();
 }

@@ -46,6 +46,19 @@ TEST(ConsoleDeathTest, TheProcessEndsBySigabrt) {
   EXPECT_EXIT(abort_process(), ::testing::KilledBySignal(SIGABRT), "");
 }
 
+void ignore_signal(int) {}
+
+TEST(ConsoleDeathTest, TheEndComesAlsoWhereTheProgramHandlesOrBlocksTheSignal) {
+  const auto end_against_all_wishes = [] {
+    std::signal(SIGABRT, ignore_signal);
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, nullptr);
+    end_process();
+  };
+  EXPECT_EXIT(end_against_all_wishes(), ::testing::KilledBySignal(SIGABRT), "");
+}
+
 TEST(ConsoleDeathTest, AFailedCheckSaysWhereAndWhat) {
   EXPECT_EXIT(check_failed("heap.cc", 12, "a == b"), ::testing::KilledBySignal(SIGABRT),
               "arenite: heap.cc:12: internal check failed: a == b\n");

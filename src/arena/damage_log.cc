@@ -1,0 +1,25 @@
+#include "arena/damage_log.h"
+
+namespace arenite {
+
+constinit DamageLog damage_log;
+
+// Acquire and release: whoever has made it busy owns `first_` until the next change.
+bool DamageLog::change(State from, State to) {
+  return __atomic_compare_exchange_n(&state_, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void DamageLog::note(const FoundDamage& damage) {
+  __atomic_add_fetch(&count_, 1, __ATOMIC_RELAXED);
+  if (!change(State::kEmpty, State::kBusy)) return;
+  first_ = damage;
+  change(State::kBusy, State::kFull);
+}
+
+bool DamageLog::take(FoundDamage* damage) {
+  if (!change(State::kFull, State::kBusy)) return false;
+  *damage = first_;
+  return change(State::kBusy, State::kEmpty);
+}
+
+}  // namespace arenite

@@ -1,0 +1,59 @@
+#include "observe/describe.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "arena/registry.h"
+#include "cache/thread_cache.h"
+#include "fake/process.h"
+#include "heap/large_mappings.h"
+
+namespace arenite {
+namespace {
+
+class DescribeTest : public ::testing::Test {
+ protected:
+  DescribeTest() { cache_.attach(true); }
+
+  static std::string text(const void* pointer) {
+    Description description;
+    describe(pointer, &description);
+    return std::string(description.view());
+  }
+  static void* inside(void* pointer, std::size_t offset) { return static_cast<char*>(pointer) + offset; }
+
+  const fake::FreshProcess process_;
+  ThreadCache cache_;
+};
+
+TEST_F(DescribeTest, TellsOfSlots) {
+  void* const slot = cache_.take_slow(class_for(100));
+  EXPECT_EQ(text(slot), "live slot of 112 bytes (class 7), arena 1");
+  EXPECT_TRUE(text(inside(slot, 17)).starts_with("17 bytes inside a live slot of 112 bytes (class 7) at 0x"));
+  ASSERT_TRUE(cache_.give(slot));
+  EXPECT_EQ(text(slot), "freed slot of 112 bytes (class 7), arena 1");
+}
+
+TEST_F(DescribeTest, TellsOfRunsAndMappings) {
+  void* const run = cache_.take_run({3}, {1}, true).pointer;
+  EXPECT_EQ(text(run), "a live run of 49152 bytes, arena 1");
+  EXPECT_TRUE(text(inside(run, 20000)).starts_with("20000 bytes inside a live run of 49152 bytes at 0x"));
+  cache_.take_run({3}, {1}, true);
+  ASSERT_TRUE(cache_.arena()->give_run(run));
+  EXPECT_EQ(text(run), "a freed run, arena 1");
+  EXPECT_EQ(text(large_mappings.take(1_MiB, 16)), "a large mapping of 1048576 bytes");
+}
+
+TEST_F(DescribeTest, TellsOfWhatIsNobodys) {
+  void* const slot = cache_.take_slow(class_for(100));
+  EXPECT_EQ(text(&Heap::of(slot)), "in the guarded head of a heap, arena 1");
+  EXPECT_EQ(text(inside(&Heap::of(slot), 20_MiB)), "in a heap's memory that is not in use, arena 1");
+  const int local = 0;
+  for (const void* const nobodys : {static_cast<const void*>(&local), static_cast<const void*>(nullptr)}) {
+    EXPECT_EQ(text(nobodys), "not in any heap of arenite and not the start of a large mapping");
+  }
+}
+
+}  // namespace
+}  // namespace arenite

@@ -1,0 +1,56 @@
+#include "os/memory_map.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "base/bits.h"
+
+namespace arenite::os {
+namespace {
+
+TEST(MemoryMap, FindsCodeDataAndStack) {
+  Mapping mapping;
+  ASSERT_TRUE(find_mapping(reinterpret_cast<std::uintptr_t>(&find_mapping), &mapping));
+  EXPECT_TRUE(mapping.executable);
+  EXPECT_TRUE(mapping.name_view().ends_with("unit_tests")) << mapping.name_view();
+  EXPECT_GT(mapping.file_offset, 0U);
+  int local = 0;
+  ASSERT_TRUE(find_mapping(address_of(&local), &mapping));
+  EXPECT_FALSE(mapping.executable);
+  EXPECT_EQ(mapping.name_view(), "[stack]");
+  EXPECT_LE(mapping.start, address_of(&local));
+  EXPECT_GT(mapping.end, address_of(&local));
+}
+
+TEST(MemoryMap, FindsNothingWhereNothingIs) {
+  Mapping mapping;
+  EXPECT_FALSE(find_mapping(0, &mapping));
+  EXPECT_FALSE(find_mapping(~std::uintptr_t{0}, &mapping));
+  void* const page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_TRUE(find_mapping(address_of(page), &mapping));
+  EXPECT_TRUE(mapping.name_view().empty());
+  munmap(page, 4096);
+  EXPECT_FALSE(find_mapping(address_of(page), &mapping) && mapping.start == address_of(page));
+}
+
+TEST(MemoryMap, IsWrittenWhole) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_NONBLOCK), 0);
+  fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
+  write_memory_map(ends[1]);
+  close(ends[1]);
+  std::string text;
+  char piece[4096];
+  for (ssize_t count; (count = read(ends[0], piece, sizeof piece)) > 0;) text.append(piece, static_cast<size_t>(count));
+  close(ends[0]);
+  EXPECT_NE(text.find("unit_tests"), std::string::npos);
+  EXPECT_NE(text.find("[stack]"), std::string::npos);
+  EXPECT_EQ(text.back(), '\n');
+}
+
+}  // namespace
+}  // namespace arenite::os

@@ -1,0 +1,133 @@
+// One thread overwrites what stands around its blocks, up to the books of its arena, while others allocate, check and
+// free. Where damage ends the process, each run ends by SIGABRT with a report within a second; where it does not, all
+// threads finish with right results, and the damaged arena is passed over by whatever else walks the arenas.
+//
+// argument: how often each kind of damage is done in each of the two ways; 2 by default
+#include "support.h"
+
+enum { kThreads = 3, kBlocks = 200, kRounds = 10 };
+
+static const size_t kWindow = 64 * MIB;
+
+static char* base_of(void* block) { return (char*)((uintptr_t)block & ~(uintptr_t)(kWindow - 1)); }
+
+// All that an overflow in either direction reaches before it meets memory without access.
+static void around_a_block(char* block) {
+  for (ptrdiff_t at = -32; at < 4096; at++) block[at] = 0x41;
+}
+static void start_of_a_heap(char* block) { memset(base_of(block), 0x41, 64); }
+static void header_of_a_heap(char* block) { memset(base_of(block), 0x41, 16384); }
+static void end_of_the_header(char* block) { memset(base_of(block) + 8192, 0xff, 8192); }
+static void spans_of_a_heap(char* block) { memset(base_of(block) + 16384, 0x41, 4096 * 14); }
+static void zeroed_header(char* block) { memset(base_of(block), 0, 16384); }
+static void zeroed_spans(char* block) { memset(base_of(block) + 16384, 0, 4096 * 14); }
+
+typedef struct {
+  const char* name;
+  void (*damage)(char* block);
+  int is_found;  // by the books themselves
+} Kind;
+
+static const Kind kinds[] = {
+    {"around a block", around_a_block, 0},        {"start of a heap", start_of_a_heap, 1},
+    {"header of a heap", header_of_a_heap, 1},    {"end of the header", end_of_the_header, 0},
+    {"spans of a heap", spans_of_a_heap, 1},      {"zeroed header", zeroed_header, 1},
+    {"zeroed span descriptors", zeroed_spans, 1},
+};
+
+static const size_t sizes[] = {16, 100, 600, 3000, 20000, 50000, 200000};
+enum { kSizes = sizeof sizes / sizeof *sizes };
+
+static void* work(void* argument) {
+  uint64_t random = (uint64_t)(uintptr_t)argument;
+  static __thread unsigned char* blocks[kBlocks];
+  static __thread size_t lengths[kBlocks];
+  for (int step = 0; step < kRounds * kBlocks; step++) {
+    const size_t slot = next_random(&random) % kBlocks;
+    if (blocks[slot] != NULL) {
+      if (!holds(blocks[slot], lengths[slot], (unsigned)slot)) fail("an unharmed thread found a wrong byte");
+      free(blocks[slot]);
+    }
+    lengths[slot] = sizes[next_random(&random) % kSizes];
+    blocks[slot] = (unsigned char*)malloc(lengths[slot]);
+    if (blocks[slot] == NULL) fail("an unharmed thread got no memory");
+    fill(blocks[slot], lengths[slot], (unsigned)slot);
+  }
+  return NULL;
+}
+
+static const Kind* kind_now;
+
+static void* do_damage(void* argument) {
+  static char* blocks[2000];
+  for (int i = 0; i < 2000; i++) REQUIRE((blocks[i] = (char*)malloc(64 + (size_t)i % 5 * 16)) != NULL);
+  for (int i = 0; i < 2000; i += 2) free(blocks[i]);
+  kind_now->damage(blocks[1]);
+  for (int i = 0; i < 3000; i++) {
+    char* const block = (char*)hide(malloc(64 + (size_t)i % 5 * 16));
+    REQUIRE(block != NULL);
+    block[0] = 1;
+    if (i % 3 == 0) free(block);
+  }
+  for (int i = 1; i < 2000; i += 2) free(blocks[i]);
+  return argument;
+}
+
+static void live_with_damage(void) {
+  pthread_t threads[kThreads];
+  pthread_t damager;
+  for (int i = 0; i < kThreads; i++) start_thread(&threads[i], work, (void*)(uintptr_t)(i + 1));
+  start_thread(&damager, do_damage, NULL);
+  join_thread(damager);
+  for (int i = 0; i < kThreads; i++) join_thread(threads[i]);
+  malloc_trim(0);
+  mallinfo2();
+  const pid_t child = fork();
+  if (child == 0) {
+    free(hide(malloc(100)));
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static void run(const Kind* kind, int action, int number) {
+  const int file = memfd_create("stderr", 0);
+  REQUIRE(file >= 0);
+  const double start = seconds_now();
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    alarm(60);
+    dup2(file, 2);
+    mallopt(M_CHECK_ACTION, action);
+    kind_now = kind;
+    live_with_damage();
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  char text[4096];
+  const ssize_t length = pread(file, text, sizeof text - 1, 0);
+  text[length < 0 ? 0 : length] = 0;
+  close(file);
+  const int aborted = WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+  const int reported = strstr(text, "arenite: 0x") != NULL;
+  const int good = (action & 2) == 0 ? status == 0 && (reported || !kind->is_found)
+                                     : (aborted && reported) || (!kind->is_found && status == 0);
+  if (!good) fail("%s, action %d, run %d: status 0x%x: %s", kind->name, action, number, status, text);
+  if (aborted && seconds_now() - start > 20) fail("%s: the report came late", kind->name);
+}
+
+int main(int count, char** arguments) {
+  const int runs = count > 1 ? atoi(arguments[1]) : 2;
+  for (int number = 0; number < runs; number++) {
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+      run(&kinds[kind], 3, number);
+      run(&kinds[kind], 1, number);
+    }
+  }
+  return 0;
+}
