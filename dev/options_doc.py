@@ -47,8 +47,11 @@ def shown(text):
 
 def page():
     parts = [HEAD]
-    for name, _, value, least, most, parameter, variable, tunable, doc in rows():
+    for name, kind, value, least, most, parameter, variable, tunable, doc in rows():
         also = [f"`{other}`" for other in (variable, tunable, parameter) if other not in ("", "0")]
+        if kind == "Features":
+            parts.append(f"\n## `{name}`\n\n{doc[0].upper()}{doc[1:]}.\n\nDefault 1. Only in `ARENITE_OPTIONS`.\n")
+            continue
         parts.append(f"\n## `{name}`\n\n{doc[0].upper()}{doc[1:]}.\n\n"
                      f"Default {shown(value)}; from {shown(least)} to {shown(most)}."
                      + (f" Also {', '.join(also)}.\n" if also else "\n"))

@@ -28,15 +28,15 @@ bool CacheDrain::begin() {
 void CacheDrain::end() { __atomic_store_n(&store_.use.draining, false, __ATOMIC_RELEASE); }
 
 void CacheDrain::close_magazines() {
-  for (std::size_t cls = 1; cls <= kClassCount; ++cls) {
-    tops_[cls] = __atomic_exchange_n(&cache_.top_[cls], closed_top(), __ATOMIC_ACQ_REL);
+  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
+    tops_[cls] = __atomic_exchange_n(cache_.place_of_top({cls}), closed_top(), __ATOMIC_ACQ_REL);
   }
 }
 
 // False if the magazine is open already: a fast path went on. Release, so that the entries are seen with the top.
 bool CacheDrain::reopen(ClassIndex cls) {
   void** expected = closed_top();
-  return __atomic_compare_exchange_n(&cache_.top_[cls.value], &expected, tops_[cls.value], false, __ATOMIC_RELEASE,
+  return __atomic_compare_exchange_n(cache_.place_of_top(cls), &expected, tops_[cls.value], false, __ATOMIC_RELEASE,
                                      __ATOMIC_RELAXED);
 }
 
@@ -57,13 +57,24 @@ void* CacheDrain::take_all() {
   void* slots[kLargestMagazine];
   store_.use.has_holes = true;
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
-    const bool closed = relaxed_load(&cache_.top_[cls]) == closed_top();
+    const bool closed = cache_.top({cls}) == closed_top();
     if (!closed || tops_[cls] == closed_top()) continue;
     const std::size_t taken = take_magazine({cls}, slots);
     if (!reopen({cls}) || taken == 0) continue;
     refused = first_refused(refused, cache_.arena_->give_slots(slots, taken));
   }
+  refused = first_refused(refused, take_quarantine());
   return first_refused(refused, cache_.flush_remote());
+}
+
+// Each slot to its owner at once: the magazines are not to be filled again.
+void* CacheDrain::take_quarantine() {
+  void* refused = nullptr;
+  while (cache_.rules_.quarantine && !store_.quarantine.empty()) {
+    void* slot = store_.quarantine.take();
+    refused = first_refused(refused, registry.find(lookup_heap(slot).arena())->give_slots(&slot, 1));
+  }
+  return refused;
 }
 
 void* CacheDrain::drain(MagazineStore& store) {

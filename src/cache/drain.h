@@ -39,6 +39,7 @@ class CacheDrain {
   bool reopen(ClassIndex cls);
   std::size_t take_magazine(ClassIndex cls, void** out);
   void* take_all();
+  void* take_quarantine();
 
   MagazineStore& store_;
   ThreadCache& cache_;

@@ -14,6 +14,7 @@
 
 #include "base/guard_word.h"
 #include "base/protected_ptr.h"
+#include "cache/quarantine.h"
 #include "cache/remote_buffer.h"
 #include "os/lock.h"
 #include "policy/size_classes.h"
@@ -88,6 +89,10 @@ struct alignas(kLinkAlignment) MagazineStore {
   bool used[kClassCount + 1];               // refilled or flushed since the thread last looked for what is idle
   GuardWord back;
   void* entries[kMagazineStart[kClassCount + 1]];
+  // Only where the slow lever is set, so that nothing else touches these pages.
+  void** tops[kClassCount + 1];
+  std::uint64_t random;  // never 0
+  Quarantine quarantine;
 };
 
 static_assert(sizeof(MagazineStore) <= 64_KiB);

@@ -10,15 +10,15 @@ thread_local constinit ThreadCache current_cache ARENITE_INITIAL_EXEC;
 
 namespace {
 
-void mark_live(void* slot, ClassIndex cls) {
-  const Heap& heap = Heap::of(slot);
-  heap.map().set(heap.granule_of(slot), GranuleByte::live(cls));
+// The class tells the kind of heap: its header is not looked at, since it may be damaged.
+void mark(void* slot, ClassIndex cls, GranuleByte byte) {
+  const std::size_t offset = address_of(slot) & (kHeapSize - 1);
+  Heap::of(slot).map().set(offset >> granule_bits(size_class(cls).kind), byte);
 }
 
-void mark_cached(void* slot, ClassIndex cls) {
-  const Heap& heap = Heap::of(slot);
-  heap.map().set(heap.granule_of(slot), GranuleByte::cached(cls));
-}
+void mark_live(void* slot, ClassIndex cls) { mark(slot, cls, GranuleByte::live(cls)); }
+
+void mark_cached(void* slot, ClassIndex cls) { mark(slot, cls, GranuleByte::cached(cls)); }
 
 // A magazine that has filled so often without a refill belongs to a thread that gives and does not take.
 constexpr std::uint8_t kFlushesBeforeShrink = 2;
@@ -78,7 +78,7 @@ class ThreadCache::SlowPath {
   bool was_busy_ = false;  // a signal handler has interrupted a slow path
 };
 
-void ThreadCache::attach(bool cached) {
+void ThreadCache::attach(bool cached, CacheRules rules) {
   state_ = State::kAttaching;
   arena_ = registry.attach();
   if (arena_ == nullptr) {
@@ -88,7 +88,14 @@ void ThreadCache::attach(bool cached) {
   store_ = cached ? store_pool.take() : nullptr;
   state_ = store_ != nullptr ? State::kCached : State::kUncached;
   if (store_ != nullptr) {
-    arena_tag_ = arena_tag(arena_->id());
+    if (rules.lever) {
+      for (void**& top : store_->tops) top = closed_top();
+      store_->random = (address_of(this) ^ link_secret ^ os::thread_number()) | 1;
+      store_->quarantine = {};
+    } else {
+      arena_tag_ = arena_tag(arena_->id());
+    }
+    rules_ = rules;
     relaxed_store(&store_->use.thread, os::thread_number());
     __atomic_store_n(&store_->use.cache, this, __ATOMIC_RELEASE);  // pairs with the acquire in CacheDrain
   }
@@ -125,6 +132,7 @@ void ThreadCache::close_magazines() {
 // What is in it cannot be trusted, nor what the arena has from it.
 void ThreadCache::leave_damaged_store() {
   arena_->contain(Damage::kMagazine, store_);
+  rules_ = {};
   close_magazines();
   store_ = nullptr;
   state_ = State::kUncached;
@@ -140,6 +148,7 @@ void ThreadCache::leave_contained_arena() {
       flush_remote();  // a slot that is refused is dropped with the rest
       store_pool.give(store_);
     }
+    rules_ = {};
     store_ = nullptr;
     arena_ = nullptr;
     state_ = State::kEnded;
@@ -147,13 +156,13 @@ void ThreadCache::leave_contained_arena() {
   }
   close_magazines();
   arena_ = next;
-  if (store_ != nullptr) arena_tag_ = arena_tag(next->id());
+  if (store_ != nullptr && !rules_.lever) arena_tag_ = arena_tag(next->id());
 }
 
 void* ThreadCache::take_slow(ClassIndex cls) {
   const SlowPath slow_path(*this);
   if (arena_ != nullptr && arena_->contained()) leave_contained_arena();
-  void* slot = take(cls.value, granule_bits(size_class(cls).kind));
+  void* slot = pop(cls);
   if (slot != nullptr) return slot;
   if (store_ != nullptr) {
     slot = refill(cls);
@@ -164,6 +173,32 @@ void* ThreadCache::take_slow(ClassIndex cls) {
     if (borrowed.get() != nullptr) slot = take_from(*borrowed.get(), cls);
   }
   return slot != nullptr ? slot : take_from_others(cls);
+}
+
+namespace {
+
+std::uint64_t next_random(std::uint64_t* state) {
+  *state ^= *state << 13;
+  *state ^= *state >> 7;
+  *state ^= *state << 17;
+  return *state;
+}
+
+}  // namespace
+
+// As the fast path takes a slot, or any other one of the magazine.
+void* ThreadCache::pop(ClassIndex cls) {
+  void** const top = this->top(cls);
+  void* slot = relaxed_load(top - 1);
+  if (slot == nullptr) return nullptr;
+  if (rules_.random) {
+    void** const chosen = top - 1 - next_random(&store_->random) % held(cls);
+    slot = *chosen;
+    *chosen = top[-1];
+  }
+  mark_live(slot, cls);
+  set_top(cls, top - 1);
+  return slot;
 }
 
 // The lowest slot goes to the program, the others into the magazine so that the lowest is on top. A magazine that was
@@ -209,6 +244,19 @@ void* ThreadCache::give_slow(void* slot, ClassIndex cls, ArenaId owner) {
   mark_cached(slot, cls);
   if (store_ == nullptr) return registry.find(owner)->give_slots(&slot, 1);
   void* refused = nullptr;
+  if (rules_.quarantine) {
+    const std::size_t bytes = size_class(cls).slot_size;
+    while (store_->quarantine.is_full_for(bytes)) refused = first_refused(refused, keep_oldest_of_quarantine());
+    store_->quarantine.add(slot, bytes);
+  } else {
+    refused = keep(slot, cls, owner);
+  }
+  return first_refused(refused, flush_idle());
+}
+
+// A cached slot goes to the magazine, or to the remote buffer.
+void* ThreadCache::keep(void* slot, ClassIndex cls, ArenaId owner) {
+  void* refused = nullptr;
   if (owner == arena_->id()) {
     open_magazine(cls);
     if (is_full_marker(*top(cls))) refused = make_room(cls);
@@ -218,7 +266,17 @@ void* ThreadCache::give_slow(void* slot, ClassIndex cls, ArenaId owner) {
     if (store_->remote.full()) refused = flush_remote();
     store_->remote.add(slot, size_class(cls).slot_size);
   }
-  return first_refused(refused, flush_idle());
+  return refused;
+}
+
+void* ThreadCache::keep_oldest_of_quarantine() {
+  void* const slot = store_->quarantine.take();
+  const HeapEntry entry = lookup_heap(slot);
+  const std::size_t offset = address_of(slot) & (kHeapSize - 1);
+  const GranuleByte byte = Heap::of(slot).map().get(offset >> entry.granule_bits());
+  const ClassIndex cls = byte.cls();
+  if (cls.value == 0 || cls.value > kClassCount || byte != GranuleByte::cached(cls)) return slot;
+  return keep(slot, cls, entry.arena());
 }
 
 // A full magazine keeps the newer half of its slots. When it fills again and again without a refill in between, all
@@ -257,7 +315,11 @@ void* ThreadCache::flush_remote() {
 }
 
 void* ThreadCache::flush_all() {
-  void* refused = flush_remote();
+  void* refused = nullptr;
+  if (rules_.quarantine) {
+    while (!store_->quarantine.empty()) refused = first_refused(refused, keep_oldest_of_quarantine());
+  }
+  refused = first_refused(refused, flush_remote());
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
     if (is_open({cls}) && held({cls}) != 0) refused = first_refused(refused, flush_oldest({cls}, held({cls})));
   }
@@ -315,6 +377,7 @@ void* ThreadCache::end() {
   }
   if (store_ != nullptr) store_pool.give(store_);
   if (arena_ != nullptr && registry.detach(*arena_)) arena_->settle();
+  rules_ = {};
   store_ = nullptr;
   arena_ = nullptr;
   state_ = State::kEnded;

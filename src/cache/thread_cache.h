@@ -5,8 +5,8 @@
 // state       arena     magazines       calls go
 // kNew        none      closed          to attach(), once
 // kAttaching  none      closed          to a borrowed arena (the system's functions may allocate while attaching)
-// kCached     attached  open once used  the fast way
-// kUncached   attached  closed          to the arena: the slow lever (thread_cache=0, perturb)
+// kCached     attached  open once used  the fast way; with the slow lever set, the slow way to the magazines
+// kUncached   attached  closed          to the arena (thread_cache=0, perturb)
 // kEnded      none      closed          to a borrowed arena: late destructors of the thread
 #pragma once
 
@@ -21,6 +21,13 @@
 #include "heap/heap_table.h"
 
 namespace arenite {
+
+// What a cache does beyond the fast paths; any of it needs the slow lever.
+struct CacheRules {
+  bool lever = false;       // the magazines are reached by the slow path only
+  bool random = false;      // which slot of a magazine is taken is left to chance
+  bool quarantine = false;  // freed slots wait before they can be taken
+};
 
 class ThreadCache {
  public:
@@ -44,7 +51,7 @@ class ThreadCache {
   // A thread that is new gives a slot. True once it has given so many that a cache is worth its while.
   bool note_early_give() { return ++early_gives_ > kEarlyGives; }
   // Get an arena and, if `cached`, magazines. Where the system refuses them, the thread goes on without.
-  void attach(bool cached);
+  void attach(bool cached, CacheRules rules = {});
 
   // As take(), whatever it takes: refills the magazine, asks the arena, then other arenas. Null if no arena can serve.
   void* take_slow(ClassIndex cls);
@@ -74,18 +81,23 @@ class ThreadCache {
 
   enum class State : std::uint8_t { kNew, kAttaching, kCached, kUncached, kEnded };
 
-  void** top(ClassIndex cls) const { return relaxed_load(&top_[cls.value]); }
-  void set_top(ClassIndex cls, void** top) { relaxed_store(&top_[cls.value], top); }
-  bool is_open(ClassIndex cls) const { return top(cls) != closed_top(); }
-  std::size_t held(ClassIndex cls) const { return static_cast<std::size_t>(top(cls) - store_->first_entry(cls)); }
+  // Where the top of a class stands. With the slow lever set, the fast paths see only closed magazines.
+  void*** place_of_top(ClassIndex cls) { return rules_.lever ? &store_->tops[cls.value] : &top_[cls.value]; }
+  void** top(ClassIndex cls) { return relaxed_load(place_of_top(cls)); }
+  void set_top(ClassIndex cls, void** top) { relaxed_store(place_of_top(cls), top); }
+  bool is_open(ClassIndex cls) { return top(cls) != closed_top(); }
+  std::size_t held(ClassIndex cls) { return static_cast<std::size_t>(top(cls) - store_->first_entry(cls)); }
   void open_magazine(ClassIndex cls);
   void close_magazines();
   void close_holes();
   void leave_damaged_store();
   void leave_contained_arena();
+  void* pop(ClassIndex cls);
   void* refill(ClassIndex cls);
   void* take_from(Arena& arena, ClassIndex cls);
   void* take_from_others(ClassIndex cls);
+  void* keep(void* slot, ClassIndex cls, ArenaId owner);
+  void* keep_oldest_of_quarantine();
   void* make_room(ClassIndex cls);
   void* flush_oldest(ClassIndex cls, std::size_t count);
   void* flush_remote();
@@ -93,13 +105,15 @@ class ThreadCache {
   void* flush_idle();
 
   //   C1  arena_tag_ is that of arena_, or kNoArenaTag       C2  store_ != null <=> state_ == kCached
-  //   C3  top_[c] is the closed one, or, when kCached and c has been used, lies in store_'s magazine of c; top_[0] is
+  //   C3  top(c) is the closed one, or, when kCached and c has been used, lies in store_'s magazine of c; top_[0] is
   //   closed
+  //   C4  rules_.lever => kCached, and all of top_ is closed
   // Relaxed: another thread may close a magazine, and open it again, while this one sleeps.
   void** top_[kClassCount + 1];
   std::uint32_t arena_tag_ = kNoArenaTag;
   State state_ = State::kNew;
   std::uint8_t early_gives_ = 0;
+  CacheRules rules_;
   Arena* arena_ = nullptr;
   MagazineStore* store_ = nullptr;
 };

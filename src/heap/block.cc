@@ -13,8 +13,10 @@ Block find_block(const void* pointer) {
     block.heap = entry;
   } else {
     if (!is_aligned(address_of(pointer), os::page_size())) return block;
-    block.bytes = large_mappings.find(pointer);
-    if (block.bytes != 0) block.kind = BlockKind::kMapping;
+    const LargeBlock mapping = large_mappings.find(pointer);
+    if (mapping.bytes == 0) return block;
+    block.kind = mapping.untouchable ? BlockKind::kUntouchable : BlockKind::kMapping;
+    block.bytes = mapping.untouchable ? 0 : mapping.bytes;
     return block;
   }
   // The table's word for the kind of heap, since the heap's header may be damaged.

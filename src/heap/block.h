@@ -9,7 +9,13 @@
 
 namespace arenite {
 
-enum class BlockKind : std::uint8_t { kNone, kSlot, kRun, kMapping };
+enum class BlockKind : std::uint8_t {
+  kNone,
+  kSlot,
+  kRun,
+  kMapping,
+  kUntouchable,  // a mapping without access, of size 0
+};
 
 struct Block {
   BlockKind kind = BlockKind::kNone;

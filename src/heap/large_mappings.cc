@@ -1,12 +1,14 @@
 #include "heap/large_mappings.h"
 
 #include <bit>
+#include <utility>
 
 #include "base/bits.h"
 #include "base/relaxed.h"
 #include "heap/footprint.h"
 #include "heap/huge_use.h"
 #include "os/memory.h"
+#include "policy/options.h"
 
 namespace arenite {
 
@@ -97,7 +99,8 @@ void LargeMappings::count_change(std::ptrdiff_t count, std::ptrdiff_t bytes) {
 // Whole pages of the pool where that is asked for, if the request is not below one, and the pool has them.
 bool LargeMappings::map(std::size_t bytes, std::size_t alignment, Entry* entry) {
   const HugeUse huge = huge_use_of_mappings();
-  const bool is_huge = huge.page != 0 && bytes >= huge.page;
+  const bool guarded = options.hardened(Feature::guards);
+  const bool is_huge = !guarded && huge.page != 0 && bytes >= huge.page;
   const std::size_t least = is_huge ? huge.page : os::page_size();
   if (is_huge && huge.kind == HugeUse::Kind::kPool && bytes <= SIZE_MAX - huge.page) {
     const std::size_t length = align_up(bytes, huge.page);
@@ -109,10 +112,40 @@ bool LargeMappings::map(std::size_t bytes, std::size_t alignment, Entry* entry) 
   }
   const std::size_t length = page_round(bytes == 0 ? 1 : bytes);
   if (length == 0) return false;
+  if (guarded) return map_guarded(length, alignment, entry);
   void* const pointer = os::map(length, alignment > least ? alignment : least);
   if (is_huge && huge.kind == HugeUse::Kind::kAlways && pointer != nullptr) os::advise_huge(pointer, length, true);
   *entry = {.address = address_of(pointer), .bytes = length};
   return pointer != nullptr;
+}
+
+// Address space only: for the mapping, and around it.
+bool LargeMappings::reserve_guarded(std::size_t length, std::size_t alignment, Entry* entry) {
+  const std::size_t page = os::page_size();
+  const std::size_t in_front = alignment > page ? alignment : page;
+  const std::size_t whole = saturating_add(saturating_add(length, in_front), page);
+  void* const base = whole == SIZE_MAX ? nullptr : os::reserve(whole, in_front);
+  if (base == nullptr) return false;
+  *entry = {.address = address_of(base) + in_front, .bytes = length, .in_front = in_front, .behind = page};
+  return true;
+}
+
+// As one mapping, where the kernel has guards; else as one that can be used, between two parts that cannot.
+bool LargeMappings::map_guarded(std::size_t length, std::size_t alignment, Entry* entry) {
+  if (!reserve_guarded(length, alignment, entry)) return false;
+  const std::size_t page = os::page_size();
+  void* const before = pointer_at(entry->address - page);
+  void* const behind = pointer_at(entry->address + length);
+  if (os::commit(before, page + length + page)) {
+    if (os::guard(before, page) && os::guard(behind, page)) return true;
+    if (os::decommit(before, page) && os::decommit(behind, page)) return true;
+  }
+  entry->release();
+  return false;
+}
+
+bool LargeMappings::Entry::release() const {
+  return os::release(pointer_at(address - in_front), in_front + bytes + behind);
 }
 
 bool LargeMappings::fits(std::size_t size, std::size_t length) {
@@ -133,15 +166,8 @@ void* LargeMappings::take(std::size_t bytes, std::size_t alignment) {
     footprint.remove(bytes);
     return nullptr;
   }
-  void* const pointer = pointer_at(entry.address);
-  Shard& shard = shard_of(pointer);
-  bool entered = false;
-  {
-    const os::LockGuard guard(shard.lock);
-    entered = shard.insert(entry);
-  }
-  if (!entered) {
-    os::release(pointer, entry.bytes);
+  void* const pointer = enter(entry);
+  if (pointer == nullptr) {
     footprint.remove(bytes);
     return nullptr;
   }
@@ -151,6 +177,26 @@ void* LargeMappings::take(std::size_t bytes, std::size_t alignment) {
   return pointer;
 }
 
+// Its address; null, and nothing is left of it, if there is no room for the entry.
+void* LargeMappings::enter(const Entry& entry) {
+  void* const pointer = pointer_at(entry.address);
+  {
+    Shard& shard = shard_of(pointer);
+    const os::LockGuard guard(shard.lock);
+    if (shard.insert(entry)) return pointer;
+  }
+  entry.release();
+  return nullptr;
+}
+
+// One page, for the address.
+void* LargeMappings::take_untouchable(std::size_t alignment) {
+  Entry entry;
+  if (!reserve_guarded(os::page_size(), alignment, &entry)) return nullptr;
+  entry.untouchable = true;
+  return enter(entry);
+}
+
 LargeMappings::Entry LargeMappings::entry_of(const void* pointer) {
   Shard& shard = shard_of(pointer);
   const os::LockGuard guard(shard.lock);
@@ -158,28 +204,93 @@ LargeMappings::Entry LargeMappings::entry_of(const void* pointer) {
   return entry == nullptr ? Entry{} : *entry;
 }
 
-std::size_t LargeMappings::find(const void* pointer) { return entry_of(pointer).bytes; }
+LargeBlock LargeMappings::find(const void* pointer) {
+  const Entry entry = entry_of(pointer);
+  return {.bytes = entry.bytes, .untouchable = entry.untouchable};
+}
 
 std::size_t LargeMappings::give(void* pointer) {
-  std::size_t bytes = 0;
-  std::size_t padding = 0;
+  Entry given;
+  const bool waits = options.hardened(Feature::quarantine);
   {
     Shard& shard = shard_of(pointer);
     const os::LockGuard guard(shard.lock);
     Entry* const entry = shard.find(address_of(pointer), State::kLive);
     if (entry == nullptr) return 0;
-    bytes = entry->bytes;
-    padding = entry->padding;
-    entry->state = State::kLeaving;
+    given = *entry;
+    entry->state = waits && !given.from_pool ? State::kWaiting : State::kLeaving;
+    given.state = entry->state;
   }
-  footprint.remove(bytes);
-  count_padding(-static_cast<std::ptrdiff_t>(padding));
-  count_change(-1, -static_cast<std::ptrdiff_t>(bytes));
-  const bool left = os::release(pointer, bytes);
-  if (!left) os::purge(pointer, bytes);
-  leave(pointer, bytes, left);
+  if (!given.untouchable) {
+    footprint.remove(given.bytes);
+    count_padding(-static_cast<std::ptrdiff_t>(given.padding));
+    count_change(-1, -static_cast<std::ptrdiff_t>(given.bytes));
+  }
+  if (given.state == State::kWaiting) {
+    let_wait(pointer);
+  } else {
+    unmap(given);
+  }
+  return given.bytes;
+}
+
+// The entry is leaving.
+void LargeMappings::unmap(const Entry& entry) {
+  void* const pointer = pointer_at(entry.address);
+  const bool left = entry.release();
+  if (!left && !entry.untouchable) os::purge(pointer, entry.bytes);
+  leave(pointer, entry.bytes, left);
   if (left) release_stranded();
-  return bytes;
+}
+
+// Its pages go, its address stays, and the one that has waited longest leaves. Where the system refuses, it leaves
+// itself.
+void LargeMappings::let_wait(void* pointer) {
+  const Entry entry = [&] {
+    Shard& shard = shard_of(pointer);
+    const os::LockGuard guard(shard.lock);
+    const Entry* const found = shard.find(address_of(pointer), State::kWaiting);
+    return found == nullptr ? Entry{} : *found;
+  }();
+  if (entry.address == 0) return;
+  if (entry.bytes > kLargestWaiting || (!entry.untouchable && !os::decommit(pointer, entry.bytes))) {
+    end_wait(pointer);
+    return;
+  }
+  void* longest = pointer;
+  {
+    const os::LockGuard guard(waiting_lock_);
+    std::swap(longest, waiting_[next_waiting_]);
+    next_waiting_ = (next_waiting_ + 1) % kMostWaiting;
+  }
+  if (longest != nullptr) end_wait(longest);
+}
+
+std::size_t LargeMappings::end_waits() {
+  std::size_t released = 0;
+  for (void*& place : waiting_) {
+    void* pointer = nullptr;
+    {
+      const os::LockGuard guard(waiting_lock_);
+      std::swap(pointer, place);
+    }
+    if (pointer != nullptr) released += end_wait(pointer);
+  }
+  return released;
+}
+
+std::size_t LargeMappings::end_wait(void* pointer) {
+  Entry leaving;
+  {
+    Shard& shard = shard_of(pointer);
+    const os::LockGuard guard(shard.lock);
+    Entry* const entry = shard.find(address_of(pointer), State::kWaiting);
+    if (entry == nullptr) return 0;
+    entry->state = State::kLeaving;
+    leaving = *entry;
+  }
+  unmap(leaving);
+  return leaving.bytes;
 }
 
 // What was leaving has left, or is stranded.
@@ -203,7 +314,7 @@ void LargeMappings::release_stranded() {
     for (std::size_t at = 0; at < shard.capacity; ++at) {
       Entry& entry = shard.entries[at];
       if (entry.address == 0 || entry.state != State::kStranded) continue;
-      if (!os::release(pointer_at(entry.address), entry.bytes)) return;
+      if (!entry.release()) return;
       shard.erase(&entry);
       __atomic_sub_fetch(&stranded_, 1, __ATOMIC_RELAXED);
       return;
@@ -217,6 +328,7 @@ void* LargeMappings::resize(void* pointer, std::size_t bytes) {
   const std::size_t old_length = old.bytes;
   if (old_length == 0) return nullptr;
   if (old_length == length) return pointer;
+  if (old.untouchable || old.in_front != 0) return nullptr;
   if (old.from_pool) return fits(bytes, old_length) ? pointer : nullptr;
   const std::size_t growth = length > old_length ? length - old_length : 0;
   if (growth != 0 && !footprint.add(growth)) return nullptr;

@@ -8,14 +8,24 @@
 //   kLeaving   while the mapping is unmapped or moved away. Once that is done, another thread may get the same address
 //              and enter it a second time, as kLive
 //   kStranded  where the system has refused to unmap it; tried again at later gives
+//   kWaiting   given back, without access, until enough others have been: nobody gets its address meanwhile
+//
+// Where guards are wanted, memory without access lies on both sides of a mapping, and is unmapped with it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "base/bits.h"
 #include "os/lock.h"
 
 namespace arenite {
+
+// What stands at an address.
+struct LargeBlock {
+  std::size_t bytes = 0;     // of the mapping; 0 if none starts there
+  bool untouchable = false;  // without access: a block of size 0
+};
 
 struct LargeFigures {
   std::size_t count = 0;
@@ -31,8 +41,10 @@ class LargeMappings {
 
   // At least `bytes` zero-filled bytes, starting at a multiple of `alignment`. Null if the system refuses.
   void* take(std::size_t bytes, std::size_t alignment);
-  // The length of the mapping that starts at `pointer`; 0 if none does.
-  std::size_t find(const void* pointer);
+  // A block that cannot be touched. Null if the system refuses.
+  void* take_untouchable(std::size_t alignment);
+  // The mapping that starts at `pointer`.
+  LargeBlock find(const void* pointer);
   // Whether take(size) can have made, or resize(size) left, a mapping of that length.
   static bool fits(std::size_t size, std::size_t length);
   // End the mapping that starts at `pointer`; its length, 0 if there is none (and nothing was done).
@@ -41,22 +53,31 @@ class LargeMappings {
   // refuses.
   void* resize(void* pointer, std::size_t bytes);
 
+  // Those that wait after they have been given back leave now. The bytes of address space released.
+  std::size_t end_waits();
+
   LargeFigures figures() const;
 
   template <typename Action>
   void for_each_lock(Action action) {
     for (Shard& shard : shards_) action(shard.lock);
+    action(waiting_lock_);
   }
 
  private:
-  enum class State : std::uint8_t { kLive, kLeaving, kStranded };
+  enum class State : std::uint8_t { kLive, kLeaving, kStranded, kWaiting };
 
   struct Entry {
     std::uintptr_t address = 0;  // 0: empty
     std::size_t bytes = 0;
     State state = State::kLive;
-    bool from_pool = false;     // of huge pages: the kernel resizes it in whole ones only, if at all
+    bool from_pool = false;  // of huge pages: the kernel resizes it in whole ones only, if at all
+    bool untouchable = false;
     std::uint32_t padding = 0;  // of those
+    std::size_t in_front = 0;   // bytes without access
+    std::size_t behind = 0;
+
+    bool release() const;  // with what lies around it
   };
 
   //   L1  (used + promised) * 4 <= capacity * 3
@@ -85,6 +106,11 @@ class LargeMappings {
 
   Shard& shard_of(const void* pointer);
   static bool map(std::size_t bytes, std::size_t alignment, Entry* entry);
+  static bool reserve_guarded(std::size_t length, std::size_t alignment, Entry* entry);
+  static bool map_guarded(std::size_t length, std::size_t alignment, Entry* entry);
+  void* enter(const Entry& entry);
+  void let_wait(void* pointer);
+  std::size_t end_wait(void* pointer);
   Entry entry_of(const void* pointer);
   void count_padding(std::ptrdiff_t bytes);
   bool resize_in_place(void* pointer, std::size_t old_length, std::size_t length);
@@ -93,10 +119,17 @@ class LargeMappings {
   void end_promise(const Entry* entry);
   bool set_state(const void* pointer, std::size_t bytes, State from, State to);
   void leave(const void* pointer, std::size_t bytes, bool left);
+  void unmap(const Entry& entry);
   void release_stranded();
   void count_change(std::ptrdiff_t count, std::ptrdiff_t bytes);
 
+  static constexpr std::size_t kMostWaiting = 64;
+  static constexpr std::size_t kLargestWaiting = 16_MiB;  // of address space
+
   Shard shards_[kShards];
+  os::Lock waiting_lock_{os::LockRank::kMappings};
+  void* waiting_[kMostWaiting] = {};  // a ring
+  std::size_t next_waiting_ = 0;
   std::size_t stranded_ = 0;  // entries in that state; relaxed
   LargeFigures figures_;      // relaxed
 };

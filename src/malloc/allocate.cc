@@ -2,9 +2,11 @@
 
 #include <cstring>
 #include <initializer_list>
+#include <optional>
 
 #include "arena/damage_log.h"
 #include "arena/registry.h"
+#include "base/zero.h"
 #include "cache/drain.h"
 #include "heap/block.h"
 #include "heap/footprint.h"
@@ -22,7 +24,18 @@ namespace {
 
 constexpr std::size_t kMinMovingGrowth = 1_MiB;
 
-void* allocate_slot(ClassIndex cls) { return ready_cache().take_slow(cls); }
+// What a block must have, with its canary if there are any.
+std::size_t bytes_for(std::size_t size) { return options.hardened(Feature::canary) ? with_canary(size) : size; }
+
+// A slot that has been written to since it was freed stays where it is, and another one is taken.
+void* allocate_slot(ClassIndex cls) {
+  for (;;) {
+    void* const slot = ready_cache().take_slow(cls);
+    if (slot == nullptr || !options.hardened(Feature::zero) || options.perturb() != 0) return slot;
+    if (is_zero(slot, size_class(cls).slot_size)) return slot;
+    report_misuse(Misuse::kWriteAfterFree, slot);
+  }
+}
 
 TakenRun take_run_from_others(UnitCount count, UnitCount alignment) {
   TakenRun run;
@@ -44,9 +57,12 @@ Allocation allocate_pages(std::size_t size, std::size_t alignment) {
   const UnitCount unit_alignment{static_cast<std::uint32_t>(alignment > kUnitSize ? alignment / kUnitSize : 1)};
   const std::size_t worst = saturating_add(size, alignment);
   const bool fits_heap = worst <= heap_capacity(HeapKind::kRuns).value * kUnitSize;
-  const bool prefers_mapping = size >= options.mmap_threshold() && mapping_allowed();
+  const bool prefers_mapping =
+      (size >= options.mmap_threshold() || options.hardened(Feature::map_all)) && mapping_allowed();
   TakenRun run;
-  if (fits_heap) run = ready_cache().take_run(count, unit_alignment, /*may_grow=*/!prefers_mapping);
+  if (fits_heap && !(prefers_mapping && options.hardened(Feature::guards))) {
+    run = ready_cache().take_run(count, unit_alignment, /*may_grow=*/!prefers_mapping);
+  }
   if (run.pointer == nullptr && prefers_mapping) {
     if (const Allocation mapping = allocate_mapping(size, alignment); mapping.pointer != nullptr) return mapping;
   }
@@ -70,7 +86,7 @@ void flush_caches() {
 // Address space and pages that are there but not in use go back, so that a failed request can be tried once more.
 bool relieve_pressure() {
   flush_caches();
-  std::size_t released = 0;
+  std::size_t released = large_mappings.end_waits();
   registry.for_each([&](Arena& arena) {
     released += arena.trim(0);
     released += arena.release_reservations();
@@ -79,15 +95,35 @@ bool relieve_pressure() {
 }
 
 Allocation try_allocate(std::size_t size, std::size_t alignment) {
-  const ClassIndex cls = class_for_aligned(size, alignment);
-  if (cls.value == 0) return allocate_pages(size, alignment);
+  if (size == 0 && options.hardened(Feature::guards) && mapping_allowed()) {
+    if (void* const block = large_mappings.take_untouchable(alignment); block != nullptr) return {block, true};
+  }
+  const ClassIndex cls = class_for_aligned(bytes_for(size), alignment);
+  if (cls.value == 0) return allocate_pages(bytes_for(size), alignment);
   void* const slot = allocate_slot(cls);
-  if (slot != nullptr) return {.pointer = slot, .zeroed = false};
-  return allocate_mapping(size, alignment);  // smaller than any heap could still be
+  if (slot != nullptr) return {.pointer = slot, .zeroed = options.hardened(Feature::zero)};
+  return allocate_mapping(bytes_for(size), alignment);  // smaller than any heap could still be
 }
 
-// What M_PERTURB asks for; 0 is off.
+// The last step of an allocation, and of a resize.
+void mark_block(void* pointer, std::size_t size, BlockOrigin origin) {
+  if (!options.hardened(Feature::canary)) return;
+  const Block block = find_block(pointer);
+  if (block.kind == BlockKind::kUntouchable || block.kind == BlockKind::kNone) return;
+  set_canary(pointer, block.bytes, size, options.hardened(Feature::kinds) ? origin : BlockOrigin::kMalloc);
+}
+
+// What the program may use of a block, as far as is known, and whether that is in order.
+CanaryState inspect(const void* pointer, const Block& block) {
+  if (!options.hardened(Feature::canary) || block.kind == BlockKind::kUntouchable || block.kind == BlockKind::kNone) {
+    return {.is_whole = true, .requested = block.bytes};
+  }
+  return read_canary(pointer, block.bytes);
+}
+
+// What M_PERTURB asks for, and the hardening; 0 is off.
 void fill_freed(void* pointer, std::size_t bytes) {
+  if (options.hardened(Feature::zero)) std::memset(pointer, 0, bytes);
   if (const std::size_t byte = options.perturb(); ARENITE_UNLIKELY(byte != 0)) {
     std::memset(pointer, static_cast<int>(byte), bytes);
   }
@@ -112,8 +148,9 @@ void give_back(void* pointer, const Block& block) {
       if (!registry.find(block.heap.arena())->give_run(pointer)) refused = pointer;
       break;
     case BlockKind::kMapping:
+    case BlockKind::kUntouchable:
       if (const std::size_t bytes = large_mappings.give(pointer); bytes != 0) {
-        options.follow_freed_mapping(bytes);
+        if (!options.hardened(Feature::guards)) options.follow_freed_mapping(bytes);
       } else {
         refused = pointer;
       }
@@ -142,9 +179,10 @@ bool has_alignment(const void* pointer, const Block& block, std::size_t alignmen
 }
 
 // Whether it can have been asked for with `size`, and resized by `rule`.
-bool has_size(const Block& block, std::size_t size, std::size_t alignment, SizeRule rule) {
+bool has_size(const Block& block, std::size_t requested, std::size_t size, std::size_t alignment, SizeRule rule) {
   const bool resized = rule == SizeRule::kResized;
-  if (resized && size <= block.bytes && relaxed_load(&shrink_was_refused)) return true;
+  if (resized && size <= requested && relaxed_load(&shrink_was_refused)) return true;
+  if (options.hardened(Feature::canary)) return size == requested;
   const ClassIndex cls = class_for_aligned(size, alignment);
   switch (block.kind) {
     case BlockKind::kSlot:
@@ -153,6 +191,8 @@ bool has_size(const Block& block, std::size_t size, std::size_t alignment, SizeR
       return (resized || cls.value == 0) && block.bytes == units_for(size).value * kUnitSize;
     case BlockKind::kMapping:
       return LargeMappings::fits(size, block.bytes);
+    case BlockKind::kUntouchable:
+      return size == 0;
     case BlockKind::kNone:
       break;
   }
@@ -178,28 +218,45 @@ bool drop_contained(const void* pointer) {
   return true;
 }
 
+// What is wrong with giving the block back; nothing if it is in order.
+std::optional<Misuse> fault_of(const void* pointer, const Block& block, std::size_t alignment, BlockOrigin origin) {
+  if (block.kind == BlockKind::kNone) return classify_bad_free(block);
+  if (!has_alignment(pointer, block, alignment)) return Misuse::kInvalidFree;
+  const CanaryState state = inspect(pointer, block);
+  if (!state.is_whole) return Misuse::kOverflow;
+  const bool knows_origin = options.hardened(Feature::kinds) && block.kind != BlockKind::kUntouchable;
+  if (knows_origin && state.origin != origin) return Misuse::kWrongFunction;
+  return {};
+}
+
 // The block that starts at `pointer`, to be given back; kNone if there is nothing to do, or if that would be misuse,
 // which has then been reported.
-Block block_to_give(void* pointer, std::size_t alignment) {
+Block block_to_give(void* pointer, std::size_t alignment, BlockOrigin origin) {
   if (pointer == nullptr) return {};
   ensure_started();
   const Block block = find_block(pointer);
-  if (ARENITE_LIKELY(block.kind != BlockKind::kNone && has_alignment(pointer, block, alignment))) return block;
-  if (drop_contained(pointer)) return {};
-  report_misuse(block.kind == BlockKind::kNone ? classify_bad_free(block) : Misuse::kInvalidFree, pointer);
+  const std::optional<Misuse> fault = fault_of(pointer, block, alignment, origin);
+  if (ARENITE_LIKELY(!fault.has_value())) return block;
+  if (block.kind != BlockKind::kNone || !drop_contained(pointer)) report_misuse(*fault, pointer);
   return {};
 }
+
+// A guarded mapping cannot be resized: it stays where it is while no more than half of it would be wasted.
+bool fits_guarded(const Block& block, std::size_t size) { return size <= block.bytes && size * 2 > block.bytes; }
 
 // The pointer if the block could be given its new size without copying, else null.
 void* resize_without_copy(void* pointer, const Block& block, std::size_t size) {
   switch (block.kind) {
     case BlockKind::kSlot:
       return fits_slot(block, size) ? pointer : nullptr;
+    case BlockKind::kUntouchable:
+      return nullptr;
     case BlockKind::kRun:
       if (size * 2 <= kMaxSlotSize || size > heap_capacity(HeapKind::kRuns).value * kUnitSize) return nullptr;
       return registry.find(block.heap.arena())->resize_run(pointer, units_for(size)) ? pointer : nullptr;
     case BlockKind::kMapping:
       if (size * 2 <= block.bytes && size < options.mmap_threshold()) return nullptr;
+      if (options.hardened(Feature::guards)) return fits_guarded(block, size) ? pointer : nullptr;
       return large_mappings.resize(pointer, size);
     case BlockKind::kNone:
       break;
@@ -210,14 +267,20 @@ void* resize_without_copy(void* pointer, const Block& block, std::size_t size) {
 // Where a block that grows moves to: a large one to a mapping, whose pages can be moved the next time.
 Allocation allocate_for_growth(std::size_t size, std::size_t old_size) {
   if (size > old_size && size >= kMinMovingGrowth && mapping_allowed()) {
-    if (const Allocation mapping = allocate_mapping(size, kMinAlignment); mapping.pointer != nullptr) return mapping;
+    // What cannot be resized is made larger than needed, so that growing in steps does not copy each time.
+    const std::size_t spare = options.hardened(Feature::guards) ? size / 8 : 0;
+    const Allocation mapping = allocate_mapping(bytes_for(saturating_add(size, spare)), kMinAlignment);
+    if (mapping.pointer != nullptr) {
+      mark_block(mapping.pointer, size, BlockOrigin::kMalloc);
+      return mapping;
+    }
   }
   return allocate(size, kMinAlignment);
 }
 
 }  // namespace
 
-Allocation allocate(std::size_t size, std::size_t alignment) {
+Allocation allocate(std::size_t size, std::size_t alignment, BlockOrigin origin) {
   const os::ErrnoKeeper keeper;
   ensure_started();
   constexpr std::size_t kAddressSpace = std::size_t{1} << kPlatform.address_bits;
@@ -231,22 +294,28 @@ Allocation allocate(std::size_t size, std::size_t alignment) {
     std::memset(result.pointer, static_cast<int>(~options.perturb() & 0xff), size);
     result.zeroed = false;
   }
+  if (result.pointer != nullptr) mark_block(result.pointer, size, origin);
   return result;
 }
 
-void deallocate(void* pointer) { deallocate_aligned(pointer, /*alignment=*/1); }
+void deallocate(void* pointer, BlockOrigin origin) { deallocate_aligned(pointer, /*alignment=*/1, origin); }
 
-void deallocate_sized(void* pointer, std::size_t size, std::size_t alignment, SizeRule rule) {
+void deallocate_sized(void* pointer, std::size_t size, std::size_t alignment, SizeRule rule, BlockOrigin origin) {
   const os::ErrnoKeeper keeper;
-  const Block block = block_to_give(pointer, alignment);
+  const Block block = block_to_give(pointer, alignment, origin);
   if (block.kind == BlockKind::kNone) return;
-  if (!has_size(block, size, alignment, rule)) return report_misuse(Misuse::kInvalidSize, pointer);
+  const std::size_t requested = inspect(pointer, block).requested;
+  if (!has_size(block, requested, size, alignment, rule)) return report_misuse(Misuse::kInvalidSize, pointer);
   give_back(pointer, block);
 }
 
-void deallocate_aligned(void* pointer, std::size_t alignment) {
+void deallocate_aligned(void* pointer, std::size_t alignment, BlockOrigin origin) {
   const os::ErrnoKeeper keeper;
-  give_back(pointer, block_to_give(pointer, alignment));
+  give_back(pointer, block_to_give(pointer, alignment, origin));
+}
+
+void set_origin(void* pointer, BlockOrigin origin) {
+  mark_block(pointer, inspect(pointer, find_block(pointer)).requested, origin);
 }
 
 Resized reallocate(void* pointer, std::size_t size) {
@@ -258,22 +327,33 @@ Resized reallocate(void* pointer, std::size_t size) {
     report_misuse(Misuse::kInvalidRealloc, pointer);
     return {.pointer = nullptr, .misused = true};
   }
-  if (void* const same = resize_without_copy(pointer, block, size); same != nullptr) return {.pointer = same};
+  const CanaryState state = inspect(pointer, block);
+  if (!state.is_whole || state.origin != BlockOrigin::kMalloc) {
+    report_misuse(state.is_whole ? Misuse::kWrongFunction : Misuse::kOverflow, pointer);
+    return {.pointer = nullptr, .misused = true};
+  }
+  if (void* const same = resize_without_copy(pointer, block, bytes_for(size)); same != nullptr) {
+    mark_block(same, size, BlockOrigin::kMalloc);
+    return {.pointer = same};
+  }
   const Allocation moved = allocate_for_growth(size, block.bytes);
   if (moved.pointer == nullptr) {
-    if (size > block.bytes) return {};
+    if (bytes_for(size) > block.bytes) return {};
     relaxed_store(&shrink_was_refused, true);  // a block that only shrinks can stay where it is
     return {.pointer = pointer};
   }
-  std::memcpy(moved.pointer, pointer, size < block.bytes ? size : block.bytes);
+  std::memcpy(moved.pointer, pointer, size < state.requested ? size : state.requested);
   give_back(pointer, block);
   return {.pointer = moved.pointer};
 }
 
-std::size_t usable_size(const void* pointer) { return pointer == nullptr ? 0 : find_block(pointer).bytes; }
+std::size_t usable_size(const void* pointer) {
+  return pointer == nullptr ? 0 : inspect(pointer, find_block(pointer)).requested;
+}
 
 bool trim_all(std::size_t pad) {
   flush_caches();
+  large_mappings.end_waits();
   std::size_t released = 0;
   registry.for_each([&](Arena& arena) { released += arena.trim(pad); });
   report_damage_if_found();

@@ -83,6 +83,12 @@ void start() {
 
 bool wants_magazines() { return options.thread_cache() != 0 && options.perturb() == 0; }
 
+CacheRules cache_rules() {
+  return {.lever = options.harden() != 0,
+          .random = options.hardened(Feature::random),
+          .quarantine = options.hardened(Feature::quarantine)};
+}
+
 }  // namespace
 
 // Whoever comes while another thread starts waits; the starting thread's own nested calls go on at once.
@@ -99,7 +105,7 @@ ThreadCache& ready_cache() {
   ThreadCache& cache = ThreadCache::current();
   if (ARENITE_UNLIKELY(cache.is_new())) {
     ensure_started();
-    if (cache.is_new()) cache.attach(wants_magazines());  // the start itself may have used the heap
+    if (cache.is_new()) cache.attach(wants_magazines(), cache_rules());  // the start itself may have used the heap
   }
   return cache;
 }

@@ -123,7 +123,7 @@ void report_misuse(Misuse kind, const void* pointer) {
   Description description;
   describe(pointer, &description);
   Message rest;
-  rest.add("arenite: ").add_hex(address_of(pointer)).add(": ").add(description.view());
+  rest.add("arenite: ").add_hex(address_of(pointer)).add(": ").add(description.view()).add(misuse_note(kind));
   add_thread(rest);
   report(misuse_text(kind), rest);
 }

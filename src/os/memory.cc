@@ -140,6 +140,11 @@ void* move(void* address, std::size_t old_bytes, std::size_t new_bytes) {
   return failed(result) ? nullptr : pointer_at(static_cast<std::uintptr_t>(result));
 }
 
+bool guard(void* address, std::size_t bytes) {
+  constexpr long kInstallGuard = 102;
+  return succeeded(system_call(SYS_madvise, as_argument(address), as_argument(bytes), kInstallGuard));
+}
+
 bool advise_huge(void* address, std::size_t bytes, bool wanted) {
   const int advice = wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
   return succeeded(system_call(SYS_madvise, as_argument(address), as_argument(bytes), advice));

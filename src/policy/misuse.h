@@ -9,18 +9,27 @@
 namespace arenite {
 
 enum class Misuse : std::uint8_t {
-#define ARENITE_MISUSE(kind, text) kind,
+#define ARENITE_MISUSE(kind, ...) kind,
 #include "policy/misuse.inc"
 #undef ARENITE_MISUSE
 };
 
 constexpr std::string_view misuse_text(Misuse kind) {
   constexpr std::string_view kTexts[] = {
-#define ARENITE_MISUSE(kind, text) text,
+#define ARENITE_MISUSE(kind, text, note) text,
 #include "policy/misuse.inc"
 #undef ARENITE_MISUSE
   };
   return kTexts[static_cast<std::size_t>(kind)];
+}
+
+constexpr std::string_view misuse_note(Misuse kind) {
+  constexpr std::string_view kNotes[] = {
+#define ARENITE_MISUSE(kind, text, note) note,
+#include "policy/misuse.inc"
+#undef ARENITE_MISUSE
+  };
+  return kNotes[static_cast<std::size_t>(kind)];
 }
 
 // M_CHECK_ACTION, glibc's bits.

@@ -46,6 +46,23 @@ std::string_view next_item(std::string_view* list) {
   return item;
 }
 
+// The value of an entry of ARENITE_OPTIONS.
+bool parse_value(const OptionRow& row, std::string_view text, std::size_t* value) {
+  if (row.type == OptionType::Features) return parse_features(text, value);
+  return parse_number(text, row.type == OptionType::Bytes, value);
+}
+
+std::string_view wanted_for(OptionType type) {
+  switch (type) {
+    case OptionType::Bytes:
+      return "bytes (K, M or G may follow)";
+    case OptionType::Features:
+      return "a level from 0 to 3, and features as in 2,-quarantine";
+    default:
+      return "a number";
+  }
+}
+
 bool in_range(const OptionRow& row, std::size_t value) { return value >= row.least && value <= row.most; }
 
 }  // namespace
@@ -144,9 +161,8 @@ void Options::read_arenite_options(std::string_view list, Warnings* warnings) {
     std::size_t index = 0;
     while (index < kCount && kRows[index].name != name) ++index;
     std::size_t value = 0;
-    const bool understood =
-        index < kCount && name.size() < item.size() &&
-        parse_number(rest_from(item, name.size() + 1), kRows[index].type == OptionType::Bytes, &value);
+    const bool understood = index < kCount && name.size() < item.size() &&
+                            parse_value(kRows[index], rest_from(item, name.size() + 1), &value);
     if (understood && in_range(kRows[index], value)) {
       set(static_cast<OptionIndex>(index), value);
       continue;
@@ -156,8 +172,11 @@ void Options::read_arenite_options(std::string_view list, Warnings* warnings) {
       warnings->add("there is no option of that name; docs/options.md lists them\n");
     } else {
       const OptionRow& row = kRows[index];
-      warnings->add("it takes ").add(row.type == OptionType::Bytes ? "bytes (K, M or G may follow)" : "a number");
-      warnings->add(" from ").add_decimal(row.least).add(" to ").add_decimal(row.most).add('\n');
+      warnings->add("it takes ").add(wanted_for(row.type));
+      if (row.type != OptionType::Features) {
+        warnings->add(" from ").add_decimal(row.least).add(" to ").add_decimal(row.most);
+      }
+      warnings->add('\n');
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "os/glibc_parameters.h"
 #include "os/platform.h"
+#include "policy/hardening.h"
 
 namespace arenite {
 
@@ -23,7 +24,7 @@ enum class OptionIndex : std::uint8_t {
 #undef ARENITE_OPTION
 };
 
-enum class OptionType : std::uint8_t { Count, Bytes, Bits };
+enum class OptionType : std::uint8_t { Count, Bytes, Bits, Features };
 
 struct OptionRow {
   std::string_view name;
@@ -45,6 +46,7 @@ class Options {
 
   std::size_t get(OptionIndex index) const { return relaxed_load(&values_[static_cast<std::size_t>(index)]); }
   void set(OptionIndex index, std::size_t value);
+  bool hardened(Feature feature) const { return (harden() & feature_bit(feature)) != 0; }
 
   // As mallopt does: sizes are widened, so that -1 is the largest; bits are masked; counts below the least are passed
   // over, but negative ones are 0 where that is allowed. Unknown parameters are passed over.

@@ -201,6 +201,7 @@ TEST(MallocUsableSize, IsStableAndWholeBlockCanBeUsed) {
     std::memset(block, 0xa5, usable);
     ASSERT_EQ(malloc_usable_size(block), usable);
     void* const same = realloc(block, usable);
+    if (usable == 0) continue;
     ASSERT_NE(same, nullptr);
     ASSERT_GE(malloc_usable_size(same), usable);
     free(same);

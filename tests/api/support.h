@@ -20,6 +20,12 @@
 
 namespace api {
 
+// Whether blocks are checked more than by default.
+inline bool is_hardened() {
+  const char* const options = std::getenv("ARENITE_OPTIONS");
+  return options != nullptr && std::strstr(options, "harden") != nullptr;
+}
+
 inline constexpr std::size_t kKib = 1024;
 inline constexpr std::size_t kMib = 1024 * kKib;
 inline constexpr std::size_t kAlignment = alignof(std::max_align_t);

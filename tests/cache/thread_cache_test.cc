@@ -315,6 +315,78 @@ TEST_F(ThreadCacheTest, ADamagedStoreIsLeftWithItsArena) {
   store_pool.for_each_used([](MagazineStore&) { FAIL() << "the damaged store is not visited"; });
 }
 
+class SlowLeverTest : public ThreadCacheTest, public ::testing::WithParamInterface<CacheRules> {};
+
+// Whatever the rules are, the cache gives and takes as without them; only the fast paths never do.
+TEST_P(SlowLeverTest, TheCacheWorksWithoutTheFastPaths) {
+  options.set(OptionIndex::arena_max, 10);
+  mine_.attach(true, GetParam());
+  other_.attach(true);
+  std::mt19937_64 random(3);
+  std::vector<std::pair<void*, ClassIndex>> live;
+  for (int step = 0; step < 30000; ++step) {
+    if (live.empty() || random() % 5 < 3) {
+      const ClassIndex cls = class_for(16 + random() % 3000);
+      ASSERT_EQ(mine_.take(cls.value, granule_bits(size_class(cls).kind)), nullptr) << "the fast path takes nothing";
+      void* const slot = random() % 4 == 0 ? allocate(other_, cls) : mine_.take_slow(cls);
+      ASSERT_NE(slot, nullptr);
+      ASSERT_EQ(byte_of(slot), GranuleByte::live(cls)) << "handed out once";
+      live.emplace_back(slot, cls);
+    } else {
+      std::swap(live[random() % live.size()], live.back());
+      const auto [slot, cls] = live.back();
+      live.pop_back();
+      ASSERT_FALSE(mine_.give(slot));
+      ASSERT_EQ(mine_.give_slow(slot, cls, lookup_heap(slot).arena()), nullptr);
+      ASSERT_FALSE(byte_of(slot).is_live());
+    }
+    if (step % 5000 == 4999) EXPECT_EQ(mine_.flush(), nullptr);
+  }
+  for (const auto& [slot, cls] : live) {
+    ASSERT_EQ(mine_.give_slow(slot, cls, lookup_heap(slot).arena()), nullptr);
+  }
+  EXPECT_EQ(mine_.end(), nullptr);
+  EXPECT_EQ(other_.end(), nullptr);
+  check_all_arenas();
+  registry.for_each([](Arena& arena) { EXPECT_EQ(arena.figures().cached_slots, 0U) << "nothing is left behind"; });
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, SlowLeverTest,
+                         ::testing::Values(CacheRules{.lever = true}, CacheRules{.lever = true, .random = true},
+                                           CacheRules{.lever = true, .random = true, .quarantine = true}));
+
+TEST_F(ThreadCacheTest, AQuarantinedSlotDoesNotComeBackSoon) {
+  mine_.attach(true, {.lever = true, .quarantine = true});
+  const ClassIndex cls = class_for(64);
+  void* const freed = mine_.take_slow(cls);
+  ASSERT_EQ(mine_.give_slow(freed, cls, lookup_heap(freed).arena()), nullptr);
+  for (std::size_t i = 0; i < Quarantine::kCapacity - 1; ++i) {
+    void* const slot = mine_.take_slow(cls);
+    ASSERT_NE(slot, freed);
+    ASSERT_EQ(mine_.give_slow(slot, cls, lookup_heap(slot).arena()), nullptr);
+  }
+  bool again = false;
+  for (int i = 0; i < 2000 && !again; ++i) {
+    void* const slot = mine_.take_slow(cls);
+    again = slot == freed;
+    ASSERT_EQ(mine_.give_slow(slot, cls, lookup_heap(slot).arena()), nullptr);
+  }
+  EXPECT_TRUE(again) << "it comes back at last";
+}
+
+TEST_F(ThreadCacheTest, ChanceChoosesAmongTheFreeSlots) {
+  mine_.attach(true, {.lever = true, .random = true});
+  const ClassIndex cls = class_for(64);
+  int in_order = 0;
+  const void* before = mine_.take_slow(cls);
+  for (int i = 0; i < 60; ++i) {
+    const void* const slot = mine_.take_slow(cls);
+    if (slot == static_cast<const char*>(before) + 64) ++in_order;
+    before = slot;
+  }
+  EXPECT_LT(in_order, 15);
+}
+
 TEST_F(ThreadCacheTest, RunsOfAContainedArenaAreNotTaken) {
   options.set(OptionIndex::arena_max, 10);
   mine_.attach(true);

@@ -504,6 +504,13 @@ void* move(void* address, std::size_t old_bytes, std::size_t new_bytes) {
   return target;
 }
 
+// As a kernel that has no guards inside of mappings.
+bool guard(void* address, std::size_t bytes) {
+  const Guard lock(world().mutex);
+  check_range(Call::kPurge, address, bytes);
+  return false;
+}
+
 bool advise_huge(void* address, std::size_t bytes, bool) {
   const Guard guard(world().mutex);
   check_range(Call::kAdviseHuge, address, bytes);

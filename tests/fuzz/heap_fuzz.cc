@@ -368,7 +368,7 @@ void TakeMapping::run(State& state) const {
   void* const mapping = large_mappings.take(bytes, alignment);
   if (mapping == nullptr) return require(state.failing);
   require(is_aligned(address_of(mapping), alignment));
-  const std::size_t length = large_mappings.find(mapping);
+  const std::size_t length = large_mappings.find(mapping).bytes;
   require(length >= bytes && length != 0);
   state.enter(mapping, BlockKind::kMapping, length, true);
 }
@@ -390,7 +390,7 @@ void ResizeMapping::run(State& state) const {
   state.require_content(place);
   auto* const moved = static_cast<char*>(large_mappings.resize(place, bytes));
   if (moved == nullptr) return require(state.failing);
-  const std::size_t length = large_mappings.find(moved);
+  const std::size_t length = large_mappings.find(moved).bytes;
   require(length >= bytes);
   require(moved[0] == static_cast<char>(old_block.fill));
   if (length > old_block.bytes) State::require_zero(moved + old_block.bytes, length - old_block.bytes);

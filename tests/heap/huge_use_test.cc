@@ -111,7 +111,7 @@ TEST_F(HugeUseTest, MappingsFromThePoolAreRoundedAndCounted) {
   void* const mapping = large_mappings.take(3_MiB, 1);
   ASSERT_NE(mapping, nullptr);
   EXPECT_EQ(fake::pool_bytes(), 4_MiB);
-  EXPECT_EQ(large_mappings.find(mapping), 4_MiB);
+  EXPECT_EQ(large_mappings.find(mapping).bytes, 4_MiB);
   EXPECT_TRUE(LargeMappings::fits(3_MiB, 4_MiB));
   EXPECT_FALSE(LargeMappings::fits(1_MiB, 4_MiB));
   EXPECT_EQ(large_mappings.figures().huge_padding, 1_MiB);
@@ -121,7 +121,7 @@ TEST_F(HugeUseTest, MappingsFromThePoolAreRoundedAndCounted) {
   EXPECT_EQ(large_mappings.figures().huge_padding, 0U);
   EXPECT_EQ(fake::pool_bytes(), 0U);
   void* const small = large_mappings.take(1_MiB, 1);
-  EXPECT_EQ(large_mappings.find(small), 1_MiB) << "not worth a huge page";
+  EXPECT_EQ(large_mappings.find(small).bytes, 1_MiB) << "not worth a huge page";
 }
 
 TEST_F(HugeUseTest, MappingsThatCanHoldAPageAreAlignedToIt) {

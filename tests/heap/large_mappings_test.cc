@@ -7,12 +7,15 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <thread>
 #include <vector>
 
 #include "base/bits.h"
 #include "fake/memory.h"
 #include "fake/process.h"
+#include "os/memory.h"
+#include "policy/options.h"
 
 namespace arenite {
 namespace {
@@ -64,7 +67,7 @@ class ModelledMappings {
     blocks_[moved] = length;
     write(moved, length);
     if (moved != block) {
-      EXPECT_EQ(mappings_->find(block), 0U);
+      EXPECT_EQ(mappings_->find(block).bytes, 0U);
     }
     return true;
   }
@@ -72,8 +75,9 @@ class ModelledMappings {
   void check() {
     std::size_t bytes = 0;
     for (const auto& [block, length] : blocks_) {
-      ASSERT_EQ(mappings_->find(block), length);
-      ASSERT_EQ(mappings_->find(block + page_), blocks_.count(block + page_) != 0 ? blocks_.at(block + page_) : 0);
+      ASSERT_EQ(mappings_->find(block).bytes, length);
+      ASSERT_EQ(mappings_->find(block + page_).bytes,
+                blocks_.count(block + page_) != 0 ? blocks_.at(block + page_) : 0);
       ASSERT_TRUE(fake::is_usable(block, length));
       check_content(block, length);
       bytes += length;
@@ -147,13 +151,13 @@ TEST_P(LargeMappingsTest, TheTablesGrowWithTheirContent) {
   LargeMappings& mappings = model_.mappings();
   std::vector<void*> blocks;
   for (std::size_t i = 0; i < kMany; ++i) blocks.push_back(mappings.take(1, 1));
-  for (void* const block : blocks) ASSERT_EQ(mappings.find(block), page_);
+  for (void* const block : blocks) ASSERT_EQ(mappings.find(block).bytes, page_);
   std::mt19937_64 random(1);
   std::shuffle(blocks.begin(), blocks.end(), random);
   for (std::size_t i = 0; i < kMany; ++i) {
     ASSERT_EQ(mappings.give(blocks[i]), page_);
     if (i % 100 == 0) {
-      for (std::size_t j = 0; j < kMany; j += 7) ASSERT_EQ(mappings.find(blocks[j]), j <= i ? 0 : page_);
+      for (std::size_t j = 0; j < kMany; j += 7) ASSERT_EQ(mappings.find(blocks[j]).bytes, j <= i ? 0 : page_);
     }
   }
   EXPECT_EQ(mappings.figures().max_count, kMany);
@@ -185,7 +189,7 @@ TEST_P(LargeMappingsTest, ARefusalAtAnyCallLeavesNothingHalfDone) {
       EXPECT_TRUE(done || refused);
       const std::size_t tables = growing ? 16 : 1;  // a block that may move has room in every shard
       EXPECT_LE(fake::mapped_bytes(), before + (done ? 5 + tables : tables) * page_);
-      for (const auto& [address, length] : model.blocks()) ASSERT_EQ(model.mappings().find(address), length);
+      for (const auto& [address, length] : model.blocks()) ASSERT_EQ(model.mappings().find(address).bytes, length);
       while (!model.blocks().empty()) model.give(model.blocks().begin()->first);
       if (!refused) break;
     }
@@ -202,7 +206,7 @@ TEST_P(LargeMappingsTest, MemoryThatTheSystemWillNotTakeBackIsEmptiedAndReleased
   fake::fail_all(fake::Call::kRelease);
   EXPECT_EQ(model_.mappings().give(large), 10 * page_) << "for the program it is gone";
   fake::allow_all();
-  EXPECT_EQ(model_.mappings().find(large), 0U);
+  EXPECT_EQ(model_.mappings().find(large).bytes, 0U);
   EXPECT_EQ(model_.mappings().figures().count, 2U);
   ASSERT_TRUE(fake::is_usable(large, 10 * page_));
   EXPECT_EQ(large[5 * page_], 0) << "its pages went back";
@@ -229,7 +233,7 @@ TEST_P(LargeMappingsTest, ShrinkingStaysInPlace) {
   EXPECT_EQ(model_.mappings().figures().bytes, 2 * page_);
   EXPECT_EQ(model_.mappings().figures().max_bytes, 8 * page_);
   EXPECT_EQ(model_.mappings().resize(block, 0), block);
-  EXPECT_EQ(model_.mappings().find(block), page_);
+  EXPECT_EQ(model_.mappings().find(block).bytes, page_);
 }
 
 TEST_P(LargeMappingsTest, WhatIsNoMappingIsNotTouched) {
@@ -237,7 +241,7 @@ TEST_P(LargeMappingsTest, WhatIsNoMappingIsNotTouched) {
   LargeMappings& mappings = model_.mappings();
   for (void* const pointer :
        {static_cast<void*>(nullptr), static_cast<void*>(&local), pointer_at(page_), pointer_at(UINTPTR_MAX)}) {
-    EXPECT_EQ(mappings.find(pointer), 0U);
+    EXPECT_EQ(mappings.find(pointer).bytes, 0U);
     EXPECT_EQ(mappings.give(pointer), 0U);
     EXPECT_EQ(mappings.resize(pointer, 100), nullptr);
   }
@@ -295,7 +299,7 @@ TEST_P(LargeMappingsTest, ThreadsResizeTheirBlocks) {
           length = wanted;
         }
         EXPECT_EQ(*block, static_cast<char>(i));
-        EXPECT_EQ(mappings.find(block), length);
+        EXPECT_EQ(mappings.find(block).bytes, length);
         void* const other = mappings.take(page_ * (1 + random() % 8), 16);
         EXPECT_NE(mappings.give(other), 0U);
       }
@@ -309,6 +313,94 @@ TEST_P(LargeMappingsTest, ThreadsResizeTheirBlocks) {
 
 INSTANTIATE_TEST_SUITE_P(Pages, LargeMappingsTest, ::testing::Values(4096, 16384, 65536),
                          [](const auto& instance) { return std::to_string(instance.param); });
+
+// Hardened: memory without access around each mapping, and given back ones that wait.
+class HardenedMappingsTest : public ::testing::Test {
+ protected:
+  static void harden(std::size_t features) { options.set(OptionIndex::harden, features); }
+  static bool is_usable(void* pointer, std::ptrdiff_t offset) {
+    return fake::is_usable(static_cast<char*>(pointer) + offset, os::page_size());
+  }
+
+  const fake::FreshProcess process_;
+  const std::ptrdiff_t page_ = static_cast<std::ptrdiff_t>(os::page_size());
+};
+
+TEST_F(HardenedMappingsTest, NothingLiesNextToAMapping) {
+  harden(feature_bit(Feature::guards));
+  for (const std::size_t alignment : {std::size_t{16}, std::size_t{4_KiB}, std::size_t{1_MiB}}) {
+    void* const block = large_mappings.take(100'000, alignment);
+    ASSERT_NE(block, nullptr);
+    EXPECT_TRUE(is_aligned(address_of(block), alignment));
+    const auto length = static_cast<std::ptrdiff_t>(large_mappings.find(block).bytes);
+    EXPECT_GE(length, 100'000);
+    EXPECT_TRUE(is_usable(block, 0) && is_usable(block, length - page_));
+    EXPECT_FALSE(is_usable(block, -page_) || is_usable(block, length));
+    EXPECT_EQ(large_mappings.resize(block, static_cast<std::size_t>(length) + 1), nullptr);
+    const std::size_t mapped = fake::mapped_bytes();
+    EXPECT_EQ(large_mappings.give(block), static_cast<std::size_t>(length));
+    const std::size_t around = std::max<std::size_t>(alignment, os::page_size()) + os::page_size();
+    EXPECT_EQ(fake::mapped_bytes(), mapped - static_cast<std::size_t>(length) - around) << "it goes with it";
+  }
+}
+
+TEST_F(HardenedMappingsTest, WhereTheSystemRefusesNothingIsLeft) {
+  harden(feature_bit(Feature::guards));
+  const std::size_t before = fake::mapped_bytes();
+  for (std::size_t call = 1; call < 10; ++call) {
+    fake::fail_call(call);
+    void* const block = large_mappings.take(100'000, 16);
+    const bool refused = fake::refused();
+    fake::allow_all();
+    if (block != nullptr) {
+      EXPECT_NE(large_mappings.give(block), 0U);
+      if (!refused) break;
+    }
+    EXPECT_LE(fake::mapped_bytes(), before + 16 * os::page_size()) << "but for the tables, call " << call;
+  }
+}
+
+TEST_F(HardenedMappingsTest, ABlockOfSizeZeroCannotBeTouched) {
+  void* const block = large_mappings.take_untouchable(16);
+  ASSERT_NE(block, nullptr);
+  EXPECT_TRUE(large_mappings.find(block).untouchable);
+  EXPECT_FALSE(is_usable(block, 0));
+  EXPECT_NE(large_mappings.give(block), 0U);
+  EXPECT_EQ(large_mappings.give(block), 0U) << "once";
+  EXPECT_EQ(large_mappings.figures().count, 0U);
+}
+
+TEST_F(HardenedMappingsTest, WhatWaitsIsNobodysAndHasNoMemory) {
+  harden(feature_bit(Feature::quarantine));
+  const std::size_t usable = fake::usable_bytes();
+  std::set<void*> waiting;
+  for (int i = 0; i < 30; ++i) {
+    void* const block = large_mappings.take(100'000, 16);
+    EXPECT_TRUE(waiting.insert(block).second) << "no address comes back while it waits";
+    std::memset(block, 1, 100'000);
+    EXPECT_NE(large_mappings.give(block), 0U);
+    EXPECT_FALSE(is_usable(block, 0));
+    EXPECT_EQ(large_mappings.find(block).bytes, 0U);
+    EXPECT_EQ(large_mappings.give(block), 0U) << "once";
+  }
+  EXPECT_LT(fake::usable_bytes(), usable + 100'000) << "but for the tables";
+  EXPECT_EQ(large_mappings.figures().count, 0U);
+  const std::size_t mapped = fake::mapped_bytes();
+  EXPECT_GE(large_mappings.end_waits(), 30 * 100'000U);
+  EXPECT_LE(fake::mapped_bytes(), mapped - 30 * 100'000U);
+  EXPECT_EQ(large_mappings.end_waits(), 0U);
+}
+
+TEST_F(HardenedMappingsTest, OnlySoManyWait) {
+  harden(feature_bit(Feature::quarantine) | feature_bit(Feature::guards));
+  for (int i = 0; i < 500; ++i) large_mappings.give(large_mappings.take(100'000, 16));
+  const std::size_t mapped = fake::mapped_bytes();
+  for (int i = 0; i < 500; ++i) large_mappings.give(large_mappings.take(100'000, 16));
+  EXPECT_EQ(fake::mapped_bytes(), mapped);
+  void* const huge = large_mappings.take(1000_MiB, 16);
+  if (huge != nullptr) large_mappings.give(huge);
+  EXPECT_EQ(fake::mapped_bytes(), mapped) << "what takes so much address space does not wait";
+}
 
 }  // namespace
 }  // namespace arenite

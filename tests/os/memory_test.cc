@@ -37,6 +37,7 @@ bool release(void* address, std::size_t bytes);
 void* map(std::size_t bytes, std::size_t alignment);
 bool resize_in_place(void* address, std::size_t old_bytes, std::size_t new_bytes);
 void* move(void* address, std::size_t old_bytes, std::size_t new_bytes);
+bool guard(void* address, std::size_t bytes);
 bool advise_huge(void* address, std::size_t bytes, bool wanted);
 bool commit_huge(void* address, std::size_t bytes, std::size_t huge_page_size);
 void* map_huge(std::size_t bytes, std::size_t alignment, std::size_t huge_page_size);
@@ -149,6 +150,17 @@ TEST_P(MemoryTest, ReadablePagesReadAsZeroAndCanBeCommittedLater) {
   EXPECT_TRUE(all_zero(at(base, page_), page_));
   EXPECT_DEATH(*at(base, page_) = 1, "");
   EXPECT_TRUE(os_.release(base, 4 * page_));
+}
+
+TEST(Memory, GuardsLetNobodyInAndTakeNoMappingOfTheirOwn) {
+  const std::size_t page = real_os::page_size();
+  auto* const memory = static_cast<char*>(real_os::map(3 * page, page));
+  if (!real_os::guard(memory, page)) GTEST_SKIP() << "this kernel has no guards";
+  ASSERT_TRUE(real_os::guard(memory + 2 * page, page));
+  memory[page] = memory[2 * page - 1] = 1;
+  EXPECT_DEATH(memory[page - 1] = 1, "");
+  EXPECT_DEATH(memory[2 * page] = 1, "");
+  EXPECT_TRUE(real_os::release(memory, 3 * page));
 }
 
 TEST_P(MemoryTest, PurgedPagesReadAsZeroAndStayUsable) {

@@ -187,9 +187,21 @@ TEST_F(OptionsTest, OwnOptionsTakeEveryNameAndSuffixes) {
   EXPECT_EQ(options_.check_action(), 0U);
   EXPECT_EQ(options_.reservation(), 2_MiB);
   for (const OptionRow& row : Options::kRows) {
-    const std::string entry = std::string(row.name) + "=" + std::to_string(row.most);
+    const std::string value = row.type == OptionType::Features ? "3,-zero" : std::to_string(row.most);
+    const std::string entry = std::string(row.name) + "=" + value;
     EXPECT_EQ(read_own(entry.c_str()), "") << entry;
   }
+}
+
+TEST_F(OptionsTest, HardeningIsALevelWithFeatures) {
+  EXPECT_FALSE(options_.hardened(Feature::canary));
+  EXPECT_EQ(read_own("harden=2,-zero"), "");
+  EXPECT_TRUE(options_.hardened(Feature::canary));
+  EXPECT_FALSE(options_.hardened(Feature::zero));
+  EXPECT_EQ(read_own("harden=5"),
+            "arenite: ARENITE_OPTIONS: 'harden=5' is ignored: it takes a level from 0 to 3, and features as in "
+            "2,-quarantine\n");
+  EXPECT_TRUE(options_.hardened(Feature::canary));
 }
 
 TEST_F(OptionsTest, BadOwnOptionsAreNamedInOneLineEachAndIgnored) {

@@ -9,7 +9,7 @@ static char program[] = "/proc/self/exe";
 static void* churn(void* argument) {
   uint64_t random = (uint64_t)(uintptr_t)argument;
   for (;;) {
-    void* const block = malloc(next_random(&random) % 100000);
+    void* const block = malloc(1 + next_random(&random) % 100000);
     REQUIRE(block != NULL);
     *(volatile char*)block = 1;
     free(block);

@@ -9,7 +9,7 @@ static void* blocks[kThreads][kBlocks];
 static void* body(void* argument) {
   void** const mine = blocks[(uintptr_t)argument % kThreads];
   for (size_t i = 0; i < kBlocks; i++) {
-    const size_t size = i * i;
+    const size_t size = i * i + 1;
     switch (i % 5) {
       case 0:
         mine[i] = malloc(size);
