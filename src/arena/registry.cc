@@ -3,7 +3,7 @@
 #include <new>
 
 #include "base/checks.h"
-#include "os/memory.h"
+#include "os/guarded_memory.h"
 #include "os/processors.h"
 #include "policy/options.h"
 
@@ -88,7 +88,7 @@ void Registry::remake_free_list() {
 
 Arena* Registry::make() {
   if (count_ == kMaxArenas) return nullptr;
-  void* const place = os::map(align_up(sizeof(Arena), os::page_size()), os::page_size());
+  void* const place = os::map_guarded(sizeof(Arena));
   if (place == nullptr) return nullptr;
   const auto number = static_cast<std::uint16_t>(count_ + 1);
   arenas[number] = new (place) Arena({number});

@@ -3,7 +3,7 @@
 #include "arena/damage_log.h"
 #include "base/relaxed.h"
 #include "os/clock.h"
-#include "os/memory.h"
+#include "os/guarded_memory.h"
 
 namespace arenite {
 
@@ -11,17 +11,11 @@ void* const kClosedMagazine[2] = {nullptr, reinterpret_cast<void*>(kFullMarker)}
 
 constinit StorePool store_pool;
 
-namespace {
-
-std::size_t store_bytes() { return align_up(sizeof(MagazineStore), os::page_size()); }
-
-}  // namespace
-
 MagazineStore* StorePool::take() {
   {
     const os::LockGuard guard(lock_);
     MagazineStore* const store = free_.get();
-    if (!free_.is_whole() || (store != nullptr && !store->is_whole())) {
+    if (!free_.is_whole() || (store != nullptr && !store->has_whole_links())) {
       damage_log.note({.kind = Damage::kMagazine, .whole_arena = false, .arena = {}, .where = store});
       free_.set(nullptr);  // the others are lost
     } else if (store != nullptr) {
@@ -31,7 +25,7 @@ MagazineStore* StorePool::take() {
       return store;
     }
   }
-  auto* const store = static_cast<MagazineStore*>(os::map(store_bytes(), os::page_size()));
+  auto* const store = static_cast<MagazineStore*>(os::map_guarded(sizeof(MagazineStore)));
   if (store == nullptr) return nullptr;
   const os::LockGuard guard(lock_);
   list(store);
@@ -66,7 +60,7 @@ void StorePool::give(MagazineStore* store) {
     break;
   }
   // The count is only a guide here: without the lock it may be a little off.
-  if (relaxed_load(&kept_) >= kMostKept && os::release(store, store_bytes())) return;
+  if (relaxed_load(&kept_) >= kMostKept && os::release_guarded(store, sizeof(MagazineStore))) return;
   const os::LockGuard guard(lock_);
   store->next.set(free_.get());
   free_.set(store);
@@ -76,7 +70,7 @@ void StorePool::give(MagazineStore* store) {
 MagazineStore* StorePool::visit_next(MagazineStore* visited) {
   const os::LockGuard guard(lock_);
   MagazineStore* next = visited == nullptr ? used_.get() : visited->next.get();
-  if (next != nullptr && !next->is_whole()) next = nullptr;  // its own thread will find that
+  if (next != nullptr && !next->has_whole_links()) next = nullptr;  // its own thread will find that
   if (visited != nullptr) --visited->visitors;
   if (next != nullptr) ++next->visitors;
   return next;

@@ -67,7 +67,9 @@ struct StoreUse {
 };
 
 struct alignas(kLinkAlignment) MagazineStore {
-  bool is_whole() const { return front.is_whole() && back.is_whole() && next.is_whole() && previous.is_whole(); }
+  bool is_whole() const { return front.is_whole() && back.is_whole(); }
+  // With the pool's lock.
+  bool has_whole_links() const { return is_whole() && next.is_whole() && previous.is_whole(); }
   void** first_entry(ClassIndex cls) { return entries + kMagazineStart[cls.value]; }
   // Where the marker of the class stands.
   void** end_entry(ClassIndex cls) { return first_entry(cls) + capacity[cls.value]; }

@@ -192,7 +192,9 @@ void* ThreadCache::pop(ClassIndex cls) {
   void* slot = relaxed_load(top - 1);
   if (slot == nullptr) return nullptr;
   if (rules_.random) {
-    void** const chosen = top - 1 - next_random(&store_->random) % held(cls);
+    // The high bits times the number: a share of the range, without a division.
+    const std::uint64_t chance = next_random(&store_->random) >> 32;
+    void** const chosen = top - 1 - (chance * held(cls) >> 32);
     slot = *chosen;
     *chosen = top[-1];
   }
@@ -330,6 +332,7 @@ void* ThreadCache::flush_all() {
 // asked.
 void* ThreadCache::flush_idle() {
   constexpr std::uint32_t kSlowPathsBetweenLooks = 16;
+  constexpr std::uint32_t kWithLever = 1024;  // every call is a slow path
   constexpr std::uint64_t kIdleMicroseconds = 1'000'000;
   StoreUse& use = store_->use;
   if (ARENITE_UNLIKELY(relaxed_load(&use.asked))) {
@@ -337,7 +340,7 @@ void* ThreadCache::flush_idle() {
     return flush_all();
   }
   relaxed_store(&use.slow_paths, use.slow_paths + 1);
-  if (use.slow_paths % kSlowPathsBetweenLooks != 0) return nullptr;
+  if (use.slow_paths % (rules_.lever ? kWithLever : kSlowPathsBetweenLooks) != 0) return nullptr;
   const std::uint64_t now = os::monotonic_microseconds();
   const std::uint64_t last = use.looked_at;
   if (last != 0 && now - last < kIdleMicroseconds) return nullptr;

@@ -10,7 +10,7 @@ namespace arenite {
 
 namespace {
 
-constexpr std::size_t kMostBytes = 16;
+constexpr std::size_t kMostBytes = sizeof(std::uint64_t);
 
 // The tail, before it is mixed: origin in 2 bits, the bytes behind the requested ones in `behind`, the others are 0.
 constexpr unsigned kOriginBits = 2;
@@ -29,23 +29,37 @@ std::uint64_t hash_of(const void* block) {
   return hash * 0xd6e8feb86659fd93ULL;
 }
 
-std::size_t canary_bytes(std::size_t bytes, std::size_t requested) {
-  const std::size_t room = bytes - tail_bytes(bytes) - requested;
-  return room < kMostBytes ? room : kMostBytes;
-}
-
 std::uint64_t tail_mask(std::uint64_t hash) { return hash * 0x9fb21c651e98df25ULL; }
 
 // Of eight bytes, none is 0.
 std::uint64_t pattern_of(std::uint64_t hash) { return hash | 0x0101010101010101ULL; }
 
+// Eight bytes that lie between the start of the block and its tail, and how many of them, the last ones, are canary.
+struct CanaryPlace {
+  std::size_t offset;
+  unsigned bytes;
+};
+
+CanaryPlace place_of(std::size_t bytes, std::size_t requested) {
+  const std::size_t room = bytes - tail_bytes(bytes) - requested;
+  if (room >= kMostBytes) return {.offset = requested, .bytes = kMostBytes};
+  return {.offset = bytes - tail_bytes(bytes) - kMostBytes, .bytes = static_cast<unsigned>(room)};
+}
+
+// Bytes at higher addresses are the higher ones.
+std::uint64_t mask_of(unsigned bytes) { return ~std::uint64_t{0} << (8 * (kMostBytes - bytes)); }
+
 }  // namespace
 
 void set_canary(void* block, std::size_t bytes, std::size_t requested, BlockOrigin origin) {
   const std::uint64_t hash = hash_of(block);
-  const std::uint64_t pattern[2] = {pattern_of(hash), pattern_of(hash)};
   auto* const start = static_cast<char*>(block);
-  std::memcpy(start + requested, pattern, canary_bytes(bytes, requested));
+  const CanaryPlace place = place_of(bytes, requested);
+  const std::uint64_t mask = mask_of(place.bytes);
+  std::uint64_t word = 0;
+  std::memcpy(&word, start + place.offset, sizeof word);
+  word = (word & ~mask) | (pattern_of(hash) & mask);
+  std::memcpy(start + place.offset, &word, sizeof word);
   const std::uint64_t behind = bytes - requested;
   ARENITE_DCHECK(behind > tail_bytes(bytes) && behind <= low_bits(shape_of(bytes).behind));
   const std::uint64_t tail = (behind << kOriginBits | static_cast<std::uint64_t>(origin)) ^ tail_mask(hash);
@@ -61,12 +75,14 @@ CanaryState read_canary(const void* block, std::size_t bytes) {
   tail = (tail ^ tail_mask(hash)) & low_bits(shape.all);
   const std::size_t behind = tail >> kOriginBits;
   const std::uint64_t origin = tail & low_bits(kOriginBits);
-  const bool possible = behind <= low_bits(shape.behind) && behind >= tail_bytes(bytes) && behind <= bytes &&
+  const bool possible = behind <= low_bits(shape.behind) && behind > tail_bytes(bytes) && behind <= bytes &&
                         origin <= static_cast<std::uint64_t>(BlockOrigin::kNewArray);
   if (!possible) return {};
   const std::size_t requested = bytes - behind;
-  const std::uint64_t pattern[2] = {pattern_of(hash), pattern_of(hash)};
-  if (std::memcmp(start + requested, pattern, canary_bytes(bytes, requested)) != 0) return {};
+  const CanaryPlace place = place_of(bytes, requested);
+  std::uint64_t word = 0;
+  std::memcpy(&word, start + place.offset, sizeof word);
+  if (((word ^ pattern_of(hash)) & mask_of(place.bytes)) != 0) return {};
   return {.is_whole = true, .requested = requested, .origin = static_cast<BlockOrigin>(origin)};
 }
 

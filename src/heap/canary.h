@@ -2,7 +2,7 @@
 // and at the very end a tail that says how many bytes were asked for and by whom. All of it depends on the place and on
 // a secret, so that neither an overflow by one byte nor a copied neighbour passes.
 //
-//   | requested bytes | 1 to 16 canary bytes, none of them 0 | (not looked at) | tail |
+//   | requested bytes | 1 to 8 canary bytes, none of them 0 | (not looked at) | tail |
 #pragma once
 
 #include <cstddef>

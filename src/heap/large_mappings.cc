@@ -7,6 +7,7 @@
 #include "base/relaxed.h"
 #include "heap/footprint.h"
 #include "heap/huge_use.h"
+#include "os/guarded_memory.h"
 #include "os/memory.h"
 #include "policy/options.h"
 
@@ -53,8 +54,7 @@ LargeMappings::Entry* LargeMappings::Shard::find(std::uintptr_t address, State s
 bool LargeMappings::Shard::make_room() {
   if (capacity != 0 && (used + promised + 1) * 4 <= capacity * 3) return true;
   const std::size_t new_capacity = capacity == 0 ? std::bit_floor(os::page_size() / sizeof(Entry)) : capacity * 2;
-  const std::size_t new_bytes = align_up(new_capacity * sizeof(Entry), os::page_size());
-  auto* const new_entries = static_cast<Entry*>(os::map(new_bytes, os::page_size()));
+  auto* const new_entries = static_cast<Entry*>(os::map_guarded(new_capacity * sizeof(Entry)));
   if (new_entries == nullptr) return false;
   Entry* const old_entries = entries;
   const std::size_t old_capacity = capacity;
@@ -64,7 +64,7 @@ bool LargeMappings::Shard::make_room() {
   for (std::size_t at = 0; at < old_capacity; ++at) {
     if (old_entries[at].address != 0) place(old_entries[at]);
   }
-  if (old_capacity != 0) os::release(old_entries, align_up(old_capacity * sizeof(Entry), os::page_size()));
+  if (old_capacity != 0) os::release_guarded(old_entries, old_capacity * sizeof(Entry));
   return true;
 }
 
@@ -211,7 +211,7 @@ LargeBlock LargeMappings::find(const void* pointer) {
 
 std::size_t LargeMappings::give(void* pointer) {
   Entry given;
-  const bool waits = options.hardened(Feature::quarantine);
+  const bool waits = options.hardened(Feature::guards);
   {
     Shard& shard = shard_of(pointer);
     const os::LockGuard guard(shard.lock);

@@ -57,10 +57,10 @@ Allocation allocate_pages(std::size_t size, std::size_t alignment) {
   const UnitCount unit_alignment{static_cast<std::uint32_t>(alignment > kUnitSize ? alignment / kUnitSize : 1)};
   const std::size_t worst = saturating_add(size, alignment);
   const bool fits_heap = worst <= heap_capacity(HeapKind::kRuns).value * kUnitSize;
-  const bool prefers_mapping =
-      (size >= options.mmap_threshold() || options.hardened(Feature::map_all)) && mapping_allowed();
+  const bool guarded = options.hardened(Feature::guards);
+  const bool prefers_mapping = (guarded || size >= options.mmap_threshold()) && mapping_allowed();
   TakenRun run;
-  if (fits_heap && !(prefers_mapping && options.hardened(Feature::guards))) {
+  if (fits_heap && !(prefers_mapping && guarded)) {
     run = ready_cache().take_run(count, unit_alignment, /*may_grow=*/!prefers_mapping);
   }
   if (run.pointer == nullptr && prefers_mapping) {
@@ -95,7 +95,7 @@ bool relieve_pressure() {
 }
 
 Allocation try_allocate(std::size_t size, std::size_t alignment) {
-  if (size == 0 && options.hardened(Feature::guards) && mapping_allowed()) {
+  if (size == 0 && options.hardened(Feature::zero_size) && mapping_allowed()) {
     if (void* const block = large_mappings.take_untouchable(alignment); block != nullptr) return {block, true};
   }
   const ClassIndex cls = class_for_aligned(bytes_for(size), alignment);
@@ -121,9 +121,8 @@ CanaryState inspect(const void* pointer, const Block& block) {
   return read_canary(pointer, block.bytes);
 }
 
-// What M_PERTURB asks for, and the hardening; 0 is off.
+// What M_PERTURB asks for; 0 is off.
 void fill_freed(void* pointer, std::size_t bytes) {
-  if (options.hardened(Feature::zero)) std::memset(pointer, 0, bytes);
   if (const std::size_t byte = options.perturb(); ARENITE_UNLIKELY(byte != 0)) {
     std::memset(pointer, static_cast<int>(byte), bytes);
   }
@@ -140,6 +139,7 @@ void give_back(void* pointer, const Block& block) {
   void* refused = nullptr;
   switch (block.kind) {
     case BlockKind::kSlot:
+      if (options.hardened(Feature::zero)) std::memset(pointer, 0, block.bytes);
       fill_freed(pointer, block.bytes);
       refused = cache_for_giving().give_slow(pointer, block.byte.cls(), block.heap.arena());
       break;

@@ -152,9 +152,10 @@ static void free_all(void) {
   }
 }
 
+// Of the same size there are more than any form has freed, so that no address which is free twice stays unseen.
 static void use_heap(void) {
   static const size_t others[] = {24, 200, 1000, 9000, 300000};
-  const int count = cell_size < kLarge ? 300 : 100;
+  const int count = cell_size < kLarge ? 1200 : 200;
   allocate_more(cell_size, count);
   free_all();
   allocate_more(cell_size, count);
@@ -172,6 +173,7 @@ static int cell_main(int count, char** arguments, const struct Form* forms, size
       cell_length = form->length;
       for (int block = 0; block < kNeighbours; block++) neighbours[block] = keep(malloc(cell_size), cell_size);
       victim = neighbours[kVictim];
+      errno = 0;
       form->play();
       use_heap();
       if (harmed) say("bytes of another live block have changed");

@@ -1,7 +1,7 @@
 // Wrong frees: a block that is free already, and addresses that are not the start of a block.
 #include "cell.h"
 
-enum { kMargin = 64 };
+enum { kMargin = 64, kLarger = 20 };
 
 static pthread_barrier_t turn;
 
@@ -51,15 +51,14 @@ static void twice_other_thread(void) {
   join(thread);
 }
 
-static void* drop_victim(void* unused) {
+// What is larger cannot be handed out in the place of the victim, which has live neighbours.
+static void twice_after_larger(void) {
+  const size_t size = 2 * cell_size;
   drop(victim);
-  return unused;
-}
-
-static void twice_ended_thread(void) {
-  pthread_t thread;
-  start(&thread, drop_victim);
-  join(thread);
+  for (int i = 0; i < kLarger; i++) {
+    unsigned char* const block = keep(malloc(size), size);
+    if (overlap(block, size, victim, 1)) cannot("the address is in use again");
+  }
   wrong_free(victim);
 }
 
@@ -119,7 +118,7 @@ static const struct Form forms[] = {
     {"double_free_after_many", twice_after_many, 1},
     {"double_free_other_thread", twice_other_thread, 1},
     {"double_free_moved", twice_moved, 1},
-    {"double_free_ended_thread", twice_ended_thread, 1},
+    {"double_free_after_larger", twice_after_larger, 1},
     {"free_interior_aligned", interior_aligned, 1},
     {"free_interior_misaligned", interior_misaligned, 1},
     {"free_before_block", before_block, 1},

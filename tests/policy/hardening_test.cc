@@ -18,7 +18,7 @@ TEST(Hardening, EachLevelHasTheFeaturesOfTheOneBelow) {
   }
   EXPECT_EQ(features_of_level(1), 0U) << "what the design gives for free is no feature";
   EXPECT_NE(features_of_level(2) & feature_bit(Feature::canary), 0U);
-  EXPECT_EQ(features_of_level(2) & feature_bit(Feature::map_all), 0U);
+  EXPECT_EQ(features_of_level(2) & feature_bit(Feature::guards), 0U);
   EXPECT_EQ(features_of_level(kMostHardened), (std::size_t{1} << std::size(kFeatures)) - 1);
 }
 

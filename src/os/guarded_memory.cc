@@ -1,0 +1,38 @@
+#include "os/guarded_memory.h"
+
+#include "base/bits.h"
+#include "os/memory.h"
+
+namespace arenite::os {
+
+namespace {
+
+struct Extent {
+  explicit Extent(std::size_t bytes)
+      : guard(page_size()), inside(align_up(bytes, guard)), whole(guard + inside + guard) {}
+  std::size_t guard;
+  std::size_t inside;
+  std::size_t whole;
+};
+
+// A guard inside of the mapping, where the kernel has that; else one beside it.
+bool forbid(void* address, std::size_t bytes) { return guard(address, bytes) || decommit(address, bytes); }
+
+}  // namespace
+
+void* map_guarded(std::size_t bytes) {
+  const Extent extent(bytes);
+  void* const base = map(extent.whole, extent.guard);
+  if (base == nullptr) return nullptr;
+  void* const start = pointer_at(address_of(base) + extent.guard);
+  if (forbid(base, extent.guard) && forbid(pointer_at(address_of(start) + extent.inside), extent.guard)) return start;
+  release(base, extent.whole);
+  return nullptr;
+}
+
+bool release_guarded(void* start, std::size_t bytes) {
+  const Extent extent(bytes);
+  return release(pointer_at(address_of(start) - extent.guard), extent.whole);
+}
+
+}  // namespace arenite::os

@@ -1,0 +1,14 @@
+// Memory for arenite's own structures, each between pages without access, so that what runs over the end of something
+// else does not reach it.
+#pragma once
+
+#include <cstddef>
+
+namespace arenite::os {
+
+// Zero-filled, at least `bytes`, at the start of a page. Null if the system refuses.
+void* map_guarded(std::size_t bytes);
+// With the same number of bytes. False, and nothing changed, if the system refuses.
+bool release_guarded(void* start, std::size_t bytes);
+
+}  // namespace arenite::os
