@@ -123,11 +123,12 @@ void* Arena::give_slots(void* const* slots, std::size_t count) {
   const os::LockGuard guard(lock_);
   void* refused = nullptr;
   Heap* heap = nullptr;  // that of the slot before
-  is_usable();
+  const bool usable = is_usable();
   for (std::size_t index = 0; index < count; ++index) {
     void* const slot = slots[index];
-    if (!contained() && &Heap::of(slot) != heap) heap = checked(&Heap::of(slot));
-    if (contained()) {
+    Heap* const own = &Heap::of(slot);
+    if (own != heap) heap = usable ? checked(own) : nullptr;
+    if (ARENITE_UNLIKELY(heap == nullptr)) {
       note_dropped(count - index);
       return refused;
     }
@@ -185,24 +186,24 @@ bool Arena::give_back(Heap& heap, void* slot) {
   return give_to_span(heap, slot);
 }
 
+// A slot whose span is contained, or is found damaged now.
+bool Arena::drop_slot(Heap& heap, UnitIndex span, ClassIndex cls) {
+  if (heap.span_at(span).cls != kContainedClass) contain_span(heap, span, cls);
+  note_dropped(1);
+  return true;
+}
+
 // The slot's byte in the map says that it is a cached one of a class of the heap.
 bool Arena::give_to_span(Heap& heap, void* slot) {
   const ClassIndex cls = heap.map().get(heap.granule_of(slot)).cls();
   const UnitIndex first = heap.span_start(heap.unit_of(slot));
   const Span& span = heap.span_at(first);
-  if (span.cls == kContainedClass) {
-    note_dropped(1);
-    return true;
-  }
-  if (span.cls != cls || !is_plausible(heap, first) || span.free == span.carved) {
-    contain_span(heap, first, cls);
-    note_dropped(1);
-    return true;
-  }
+  if (ARENITE_UNLIKELY(span.cls != cls || span.free >= span.carved)) return drop_slot(heap, first, cls);
   if (!give_slot(heap, first, slot)) return false;
   purge_rule_.note_given(size_class(cls).slot_size);
   purge_rule_.add_slack(size_class(cls).slot_size);
   if (span.all_free()) {
+    if (!is_plausible(heap, first)) return drop_slot(heap, first, cls);
     purge_rule_.remove_slack(span.unpurged());
     give_units(heap, close_span(heap, first));
   } else if (partial_hint_[cls.value] == nullptr || &heap < partial_hint_[cls.value]) {

@@ -133,6 +133,7 @@ class alignas(kLinkAlignment) Arena {
   std::size_t take_from_stock(ClassIndex cls, void** out, std::size_t want);
   bool give_back(Heap& heap, void* slot);
   bool give_to_span(Heap& heap, void* slot);
+  bool drop_slot(Heap& heap, UnitIndex span, ClassIndex cls);
   void give_back_if_due();
   PurgeRule::Bound purge_bound() const;
   void publish_slack();
