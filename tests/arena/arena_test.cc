@@ -505,6 +505,36 @@ INSTANTIATE_TEST_SUITE_P(Each, ArenaDamageTest,
                                            DamageCase{"span_units", Damage::kSpan, false, Damages::span_units}),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// A link that does lead to the start of a page, as if the secret had been guessed, meets the heap table: of all such
+// places, only the heaps of the arena itself are followed.
+TEST_F(ArenaTest, NoForgedLinkIsFollowed) {
+  std::mt19937_64 random(11);
+  user_.take_slots(class_for(100), 10);
+  void* const elsewhere = os::map(1_MiB, 1_MiB);
+  for (std::uint16_t round = 0; round < 300; ++round) {
+    alignas(Arena) static unsigned char place[sizeof(Arena)];
+    std::memset(place, 0, sizeof place);
+    Arena& arena = *new (place) Arena({static_cast<std::uint16_t>(10 + round)});
+    void* slot = nullptr;
+    ASSERT_EQ(arena.take_slots(class_for(100), &slot, 1), 1U);
+    Heap& heap = Heap::of(slot);
+    const std::uintptr_t forged[] = {
+        align_down(random() >> 17, kLinkAlignment),
+        address_of(&heap) + kLinkAlignment,
+        address_of(elsewhere),
+        address_of(&Heap::of(user_.slots()[0].place)),
+        align_down(random() >> 17, kHeapSize) | kHeapSize,
+    };
+    heap.set_next(static_cast<Heap*>(pointer_at(forged[round % std::size(forged)])));
+    EXPECT_EQ(arena.take_run({1}, {1}, true).pointer == nullptr, false) << "another list";
+    arena.trim(0);
+    FoundDamage found;
+    ASSERT_TRUE(damage_log.take(&found)) << round;
+    EXPECT_EQ(found.kind, Damage::kLink);
+    EXPECT_TRUE(arena.contained());
+  }
+}
+
 // A span that claims to have free slots, where the map has none.
 TEST_F(ArenaTest, ASpanThatPromisesWhatItDoesNotHaveIsContained) {
   const ClassIndex cls = class_for(100);
