@@ -47,6 +47,13 @@ TEST_F(CanaryTest, AnOverflowByOneByteIsNoticed) {
   }
 }
 
+TEST_F(CanaryTest, NoCanaryByteIsZero) {
+  for (std::size_t at = 0; at + 64 <= kBytes; at += 16) {
+    set_canary(block_ + at, 64, 40, BlockOrigin::kMalloc);
+    for (std::size_t index = 40; index < 48; ++index) ASSERT_NE(block_[at + index], 0);
+  }
+}
+
 TEST_F(CanaryTest, EveryByteOfTheTailCounts) {
   set_canary(block_, 32, 27, BlockOrigin::kNew);
   for (std::size_t index = 28; index < 32; ++index) {
