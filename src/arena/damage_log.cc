@@ -11,15 +11,15 @@ bool DamageLog::change(State from, State to) {
 
 void DamageLog::note(const FoundDamage& damage) {
   __atomic_add_fetch(&count_, 1, __ATOMIC_RELAXED);
-  if (!change(State::kEmpty, State::kBusy)) return;
+  if (!change(kEmpty, kBusy)) return;
   first_ = damage;
-  change(State::kBusy, State::kFull);
+  change(kBusy, kFull);
 }
 
 bool DamageLog::take(FoundDamage* damage) {
-  if (!change(State::kFull, State::kBusy)) return false;
+  if (!change(kFull, kBusy)) return false;
   *damage = first_;
-  return change(State::kBusy, State::kEmpty);
+  return change(kBusy, kEmpty);
 }
 
 }  // namespace arenite

@@ -25,18 +25,21 @@ class DamageLog {
   // The first is kept until it is taken; others are only counted meanwhile.
   void note(const FoundDamage& damage);
   // Relaxed: who finds nothing looks again at the next call.
-  bool any() const { return relaxed_load(&state_) == State::kFull; }
+  bool any() const { return relaxed_load(&state_) == kFull; }
   // False if there is nothing, or somebody else takes it.
   bool take(FoundDamage* damage);
   // Ever noted.
   std::size_t count() const { return relaxed_load(&count_); }
 
  private:
-  enum class State : std::uint8_t { kEmpty, kBusy, kFull };
+  using State = std::uint8_t;
+  static constexpr State kEmpty = 0;
+  static constexpr State kBusy = 1;
+  static constexpr State kFull = 2;
 
   bool change(State from, State to);
 
-  State state_ = State::kEmpty;
+  State state_ = kEmpty;
   std::size_t count_ = 0;
   FoundDamage first_;
 };
