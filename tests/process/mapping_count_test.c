@@ -14,7 +14,7 @@ struct Traffic {
 };
 
 static const struct Traffic without_trims = {3000, 25000, 0, 16 * KIB, 512 * KIB, 1000};
-static const struct Traffic with_trims = {500, 20000, 4, 16 * KIB, 2 * MIB, 250};
+static const struct Traffic with_trims = {500, 20000, 4, 16 * KIB, 2 * MIB, 300};
 
 static unsigned char* blocks[kMostBlocks];
 static unsigned char* small_blocks[kSmallBlocks];
