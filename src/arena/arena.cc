@@ -148,7 +148,10 @@ std::size_t Arena::take_from_span(Heap& heap, UnitIndex first, ClassIndex cls, v
   const std::size_t unpurged = span.unpurged();
   const std::size_t clean = span.clean;
   const std::size_t taken = arenite::take_slots(heap, first, out, want);
-  if (taken == 0) contain_span(heap, first, cls);
+  if (ARENITE_UNLIKELY(taken == 0)) {
+    contain_span(heap, first, cls);
+    return 0;
+  }
   purge_rule_.note_taken(taken * size_class(span.cls).slot_size);
   purge_rule_.note_fresh((clean - span.clean) * size_class(span.cls).slot_size);
   purge_rule_.remove_slack(unpurged - span.unpurged());
