@@ -2,7 +2,7 @@
 // TEST-PRELOAD: no
 #include "support.h"
 
-enum { kRuns = 31, kMostKib = 300, kForHardeningKib = 64 };
+enum { kRuns = 31, kMostKib = 300, kAttempts = 3, kForHardeningKib = 64 };
 
 extern char** environ;
 
@@ -51,12 +51,17 @@ int main(int argc, char** argv) {
   char* const library = getenv("TEST_LIB");
   if (library == NULL) fail("TEST_LIB is not set");
   unsetenv("LD_PRELOAD");
-  const long without = median_peak(NULL);
-  const long with = median_peak(library);
-  printf("peak %ld KiB with the library, %ld KiB without\n", with, without);
   const char* const options = getenv("ARENITE_OPTIONS");
   const int is_hardened = options != NULL && strstr(options, "harden") != NULL;
-  if (with - without > kMostKib + (is_hardened ? kForHardeningKib : 0))
-    fail("an empty program needs %ld KiB more with the library", with - without);
-  return 0;
+  const long most = kMostKib + (is_hardened ? kForHardeningKib : 0);
+  long more = 0;
+  // Beside other work even the medians vary: what is too much is so each time.
+  for (int attempt = 0; attempt < kAttempts; attempt++) {
+    const long without = median_peak(NULL);
+    const long with = median_peak(library);
+    printf("peak %ld KiB with the library, %ld KiB without\n", with, without);
+    more = with - without;
+    if (more <= most) return 0;
+  }
+  fail("an empty program needs %ld KiB more with the library", more);
 }
