@@ -101,12 +101,13 @@ void leave_abort_message(std::string_view text) {
   message->size = static_cast<unsigned int>(bytes);
   std::memcpy(message->text, text.data(), text.size());
   name_mapping(message, bytes);
-  // Release, so that whoever finds it finds the text.
+  const AbortMessage* const former = __atomic_exchange_n(&own_message, message, __ATOMIC_ACQ_REL);
+  // Release, so that whoever finds it finds the text. libc unmaps what it takes the place of, so that the former
+  // message is still there only if libc still has it.
   if (void** const pointer = find_abort_message_pointer(); pointer != nullptr) {
-    __atomic_store_n(pointer, message, __ATOMIC_RELEASE);
+    if (__atomic_exchange_n(pointer, message, __ATOMIC_ACQ_REL) != former) return;
   }
-  AbortMessage* const former = __atomic_exchange_n(&own_message, message, __ATOMIC_ACQ_REL);
-  if (former != nullptr) release(former, former->size);
+  if (former != nullptr) release(const_cast<AbortMessage*>(former), former->size);
 }
 
 }  // namespace arenite::os

@@ -12,6 +12,8 @@ namespace arenite::os {
 namespace {
 
 constexpr char kMaps[] = "/proc/self/maps";
+// What stands before a name takes no more.
+constexpr std::size_t kFieldBytes = 110;
 
 // A file in pieces.
 class Reader {
@@ -35,7 +37,8 @@ class Reader {
     }
   }
 
-  // The next line without its end, cut off after `capacity` bytes. False at the end.
+  // The next line without its end. Of one that is longer than `capacity`, the fields and the end of the name are kept.
+  // False at the end.
   bool next_line(char* line, std::size_t capacity, std::size_t* length) {
     *length = 0;
     for (bool any = false;; any = true) {
@@ -44,7 +47,11 @@ class Reader {
       const char character = rest_.front();
       rest_.remove_prefix(1);
       if (character == '\n') return true;
-      if (*length < capacity) line[(*length)++] = character;
+      if (*length == capacity) {
+        std::memmove(line + kFieldBytes, line + kFieldBytes + 1, capacity - kFieldBytes - 1);
+        --*length;
+      }
+      line[(*length)++] = character;
     }
   }
 

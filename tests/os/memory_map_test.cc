@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "base/bits.h"
@@ -24,6 +26,35 @@ TEST(MemoryMap, FindsCodeDataAndStack) {
   EXPECT_EQ(mapping.name_view(), "[stack]");
   EXPECT_LE(mapping.start, address_of(&local));
   EXPECT_GT(mapping.end, address_of(&local));
+}
+
+TEST(MemoryMap, TheEndIsOutside) {
+  char* const pages = static_cast<char*>(mmap(nullptr, 3 * 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  ASSERT_EQ(mprotect(pages + 4096, 4096, PROT_READ | PROT_WRITE), 0);
+  Mapping mapping;
+  ASSERT_TRUE(find_mapping(address_of(pages + 4096), &mapping));
+  EXPECT_EQ(mapping.start, address_of(pages + 4096));
+  ASSERT_TRUE(find_mapping(address_of(pages + 2 * 4096), &mapping));
+  EXPECT_EQ(mapping.start, address_of(pages + 2 * 4096));
+  munmap(pages, 3 * 4096);
+}
+
+TEST(MemoryMap, OfALongNameTheEndIsKept) {
+  char directory[] = "/tmp/memory_map_test.XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  const std::string folder = std::string(directory) + "/" + std::string(200, 'a') + "/" + std::string(200, 'b');
+  std::filesystem::create_directories(folder);
+  const int file = open((folder + "/library.so").c_str(), O_CREAT | O_RDWR, 0600);
+  ASSERT_EQ(ftruncate(file, 4096), 0);
+  void* const page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  Mapping mapping;
+  ASSERT_TRUE(find_mapping(address_of(page), &mapping));
+  EXPECT_EQ(mapping.name_view(), std::string(sizeof mapping.name - 11, 'b') + "/library.so");
+  munmap(page, 4096);
+  close(file);
+  std::filesystem::remove_all(directory);
 }
 
 TEST(MemoryMap, FindsNothingWhereNothingIs) {
