@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Makes docs/options.md from src/policy/options.inc. usage: dev/options_doc.py [--check]"""
+"""Makes docs/options.md from options.inc and hardening.inc in src/policy. usage: dev/options_doc.py [--check]"""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLE = ROOT / "src/policy/options.inc"
+FEATURES = ROOT / "src/policy/hardening.inc"
 PAGE = ROOT / "docs/options.md"
 
 HEAD = """# Options
 
-*Made from `src/policy/options.inc` by `dev/options_doc.py`.*
+*Made from `src/policy/options.inc` and `hardening.inc` by `dev/options_doc.py`.*
 
 An option is set, in order, by its default, its `MALLOC_…` variable, `GLIBC_TUNABLES`, `ARENITE_OPTIONS`, and `mallopt`; the
 last one counts. `ARENITE_OPTIONS` takes every option by name:
@@ -29,6 +30,7 @@ hexadecimal or `0` octal.
 Setting any of `mmap_max`, `mmap_threshold`, `top_pad` and `trim_threshold` ends the following of freed mappings for good.
 """
 
+FEATURE_ROW = re.compile(r'ARENITE_FEATURE\((\w+),\s*(\d), "(.*)"\)')
 ROW = re.compile(r'ARENITE_OPTION\((.*?)"\)\n', re.S)
 
 
@@ -50,7 +52,9 @@ def page():
     for name, kind, value, least, most, parameter, variable, tunable, doc in rows():
         also = [f"`{other}`" for other in (variable, tunable, parameter) if other not in ("", "0")]
         if kind == "Features":
-            parts.append(f"\n## `{name}`\n\n{doc[0].upper()}{doc[1:]}.\n\nDefault 1. Only in `ARENITE_OPTIONS`.\n")
+            parts.append(f"\n## `{name}`\n\n{doc[0].upper()}{doc[1:]}.\n\nDefault 1. Only in `ARENITE_OPTIONS`.\n\n")
+            parts.extend(f"- `{feature}`, from level {level}: {what}\n"
+                         for feature, level, what in FEATURE_ROW.findall(FEATURES.read_text()))
             continue
         parts.append(f"\n## `{name}`\n\n{doc[0].upper()}{doc[1:]}.\n\n"
                      f"Default {shown(value)}; from {shown(least)} to {shown(most)}."
@@ -62,7 +66,7 @@ def main():
     made = page()
     if sys.argv[1:] == ["--check"]:
         if not PAGE.exists() or PAGE.read_text() != made:
-            sys.exit("docs/options.md is not what src/policy/options.inc says: run dev/options_doc.py")
+            sys.exit("docs/options.md is not what src/policy/options.inc and hardening.inc say: run dev/options_doc.py")
         return
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(made)

@@ -12,8 +12,7 @@ namespace {
 
 // The class tells the kind of heap: its header is not looked at, since it may be damaged.
 void mark(void* slot, ClassIndex cls, GranuleByte byte) {
-  const std::size_t offset = address_of(slot) & (kHeapSize - 1);
-  Heap::of(slot).map().set(offset >> granule_bits(size_class(cls).kind), byte);
+  Heap::of(slot).map().set(Heap::granule_of(slot, granule_bits(size_class(cls).kind)), byte);
 }
 
 void mark_live(void* slot, ClassIndex cls) { mark(slot, cls, GranuleByte::live(cls)); }
@@ -274,8 +273,7 @@ void* ThreadCache::keep(void* slot, ClassIndex cls, ArenaId owner) {
 void* ThreadCache::keep_oldest_of_quarantine() {
   void* const slot = store_->quarantine.take();
   const HeapEntry entry = lookup_heap(slot);
-  const std::size_t offset = address_of(slot) & (kHeapSize - 1);
-  const GranuleByte byte = Heap::of(slot).map().get(offset >> entry.granule_bits());
+  const GranuleByte byte = Heap::of(slot).map().get(Heap::granule_of(slot, entry.granule_bits()));
   const ClassIndex cls = byte.cls();
   if (cls.value == 0 || cls.value > kClassCount || byte != GranuleByte::cached(cls)) return slot;
   return keep(slot, cls, entry.arena());

@@ -23,7 +23,7 @@ Block find_block(const void* pointer) {
   const unsigned granule_bits = block.heap.granule_bits();
   if (!is_aligned(address_of(pointer), std::size_t{1} << granule_bits)) return block;
   const Heap& heap = Heap::of(pointer);
-  block.byte = heap.map().get((address_of(pointer) & (kHeapSize - 1)) >> granule_bits);
+  block.byte = heap.map().get(Heap::granule_of(pointer, granule_bits));
   if (!block.byte.is_live()) return block;
   if (block.byte.cls() == kRunClass) {
     block.kind = BlockKind::kRun;

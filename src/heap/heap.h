@@ -1,10 +1,9 @@
 // A heap: a reservation of address space, aligned to its size, that grows and shrinks at its top. Belongs to one arena
 // for life; everything here but the granule map is guarded by that arena's lock.
 //
-//         base                                                              base + kHeapSize
-//   guard | header | span descriptors | .. | granule map | guard | units ......... top .. grown .. committed ..
-//   reserved |
-//           Heap     one per unit            read by all           spans and runs    free  ready     no access
+//         base                                                        base + kHeapSize
+//   guard | header | span descriptors | granule map | guard | units ..... top .. grown .. committed .. reserved |
+//           Heap     one per unit       read by all           spans, runs   free  ready     no access
 //
 // Units below `top` are in use or in `free_units_`; units from `top` to `grown` are the free top, which trimming looks
 // at. The map is readable over its whole length from the start, so that a lookup is safe for any address in the heap's
@@ -106,9 +105,11 @@ class alignas(kLinkAlignment) Heap {
   GranuleMap map() const {
     return GranuleMap(static_cast<std::uint8_t*>(pointer_at(address_of(this) + kGranuleMapOffset)));
   }
-  std::size_t granule_of(const void* pointer) const {
-    return (address_of(pointer) & (kHeapSize - 1)) >> granule_bits(kind_);
+  // In a heap of that granule: without a look at the header, which may be damaged.
+  static std::size_t granule_of(const void* pointer, unsigned granule_bits) {
+    return (address_of(pointer) & (kHeapSize - 1)) >> granule_bits;
   }
+  std::size_t granule_of(const void* pointer) const { return granule_of(pointer, granule_bits(kind_)); }
   std::uintptr_t address_of_granule(std::size_t granule) const {
     return address_of(this) + (granule << granule_bits(kind_));
   }

@@ -136,10 +136,8 @@ bool LargeMappings::map_guarded(std::size_t length, std::size_t alignment, Entry
   const std::size_t page = os::page_size();
   void* const before = pointer_at(entry->address - page);
   void* const behind = pointer_at(entry->address + length);
-  if (os::commit(before, page + length + page)) {
-    if (os::guard(before, page) && os::guard(behind, page)) return true;
-    if (os::decommit(before, page) && os::decommit(behind, page)) return true;
-  }
+  const bool committed = os::commit(before, page + length + page);
+  if (committed && os::forbid(before, page) && os::forbid(behind, page)) return true;
   entry->release();
   return false;
 }
@@ -227,7 +225,7 @@ std::size_t LargeMappings::give(void* pointer) {
     count_change(-1, -static_cast<std::ptrdiff_t>(given.bytes));
   }
   if (given.state == State::kWaiting) {
-    let_wait(pointer);
+    let_wait(given);
   } else {
     unmap(given);
   }
@@ -245,14 +243,8 @@ void LargeMappings::unmap(const Entry& entry) {
 
 // Its pages go, its address stays, and the one that has waited longest leaves. Where the system refuses, it leaves
 // itself.
-void LargeMappings::let_wait(void* pointer) {
-  const Entry entry = [&] {
-    Shard& shard = shard_of(pointer);
-    const os::LockGuard guard(shard.lock);
-    const Entry* const found = shard.find(address_of(pointer), State::kWaiting);
-    return found == nullptr ? Entry{} : *found;
-  }();
-  if (entry.address == 0) return;
+void LargeMappings::let_wait(const Entry& entry) {
+  void* const pointer = pointer_at(entry.address);
   if (entry.bytes > kLargestWaiting || (!entry.untouchable && !os::decommit(pointer, entry.bytes))) {
     end_wait(pointer);
     return;

@@ -109,7 +109,7 @@ class LargeMappings {
   static bool reserve_guarded(std::size_t length, std::size_t alignment, Entry* entry);
   static bool map_guarded(std::size_t length, std::size_t alignment, Entry* entry);
   void* enter(const Entry& entry);
-  void let_wait(void* pointer);
+  void let_wait(const Entry& entry);
   std::size_t end_wait(void* pointer);
   Entry entry_of(const void* pointer);
   void count_padding(std::ptrdiff_t bytes);

@@ -98,11 +98,12 @@ Allocation try_allocate(std::size_t size, std::size_t alignment) {
   if (size == 0 && options.hardened(Feature::zero_size) && mapping_allowed()) {
     if (void* const block = large_mappings.take_untouchable(alignment); block != nullptr) return {block, true};
   }
-  const ClassIndex cls = class_for_aligned(bytes_for(size), alignment);
-  if (cls.value == 0) return allocate_pages(bytes_for(size), alignment);
+  const std::size_t bytes = bytes_for(size);
+  const ClassIndex cls = class_for_aligned(bytes, alignment);
+  if (cls.value == 0) return allocate_pages(bytes, alignment);
   void* const slot = allocate_slot(cls);
   if (slot != nullptr) return {.pointer = slot, .zeroed = options.hardened(Feature::zero)};
-  return allocate_mapping(bytes_for(size), alignment);  // smaller than any heap could still be
+  return allocate_mapping(bytes, alignment);  // smaller than any heap could still be
 }
 
 // The last step of an allocation, and of a resize.
@@ -199,21 +200,22 @@ bool has_size(const Block& block, std::size_t requested, std::size_t size, std::
   return false;
 }
 
-// Whether the address lies in a contained arena, also one that is contained just now since its books are seen to be
-// damaged: they then say nothing about the address.
-bool is_contained(const void* pointer) {
+// The contained arena that the address lies in, also one that is contained just now since its books are seen to be
+// damaged: they then say nothing about the address. Null if it lies in none.
+Arena* find_contained(const void* pointer) {
   const HeapEntry entry = lookup_heap(pointer);
   Arena* const arena = entry.is_heap() ? registry.find(entry.arena()) : nullptr;
-  if (arena == nullptr) return false;
+  if (arena == nullptr) return nullptr;
   Heap& heap = Heap::of(pointer);
   if (!arena->contained() && !heap.is_heap_of(entry.arena())) arena->contain(Damage::kHeap, &heap);
-  return arena->contained();
+  return arena->contained() ? arena : nullptr;
 }
 
 // A block of a contained arena is left where it is.
 bool drop_contained(const void* pointer) {
-  if (!is_contained(pointer)) return false;
-  registry.find(lookup_heap(pointer).arena())->note_dropped(1);
+  Arena* const arena = find_contained(pointer);
+  if (arena == nullptr) return false;
+  arena->note_dropped(1);
   report_damage_if_found();
   return true;
 }
@@ -324,7 +326,7 @@ Resized reallocate(void* pointer, std::size_t size) {
   ensure_started();
   const Block block = find_block(pointer);
   if (block.kind == BlockKind::kNone) {
-    if (is_contained(pointer)) return {};  // how long it is, nobody knows
+    if (find_contained(pointer) != nullptr) return {};  // how long it is, nobody knows
     report_misuse(Misuse::kInvalidRealloc, pointer);
     return {.pointer = nullptr, .misused = true};
   }

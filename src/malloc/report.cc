@@ -1,7 +1,6 @@
 #include "malloc/report.h"
 
 #include "arena/damage_log.h"
-#include "base/relaxed.h"
 #include "base/text.h"
 #include "observe/describe.h"
 #include "os/abort_message.h"
@@ -83,11 +82,16 @@ void write_backtrace() {
 }
 
 // In one write as far as it is one line or two, so that it stays together.
-void write_report(std::string_view first_line, const Message& rest, const CheckAction& action) {
+template <typename AddDescription>
+void write_report(std::string_view first_line, AddDescription add_description, const CheckAction& action) {
   const auto detail = static_cast<Detail>(action.brief ? 0 : options.report());
   Message message;
   message.add(first_line).add('\n');
-  if (detail >= Detail::kDescription) message.add(rest.view());
+  if (detail >= Detail::kDescription) {
+    message.add("arenite: ");
+    add_description(message);
+    message.add(", thread ").add_decimal(os::thread_number()).add('\n');
+  }
   const Turn turn;
   os::write_all(os::kStandardError, message.view());
   if (detail >= Detail::kBacktrace) write_backtrace();
@@ -96,7 +100,8 @@ void write_report(std::string_view first_line, const Message& rest, const CheckA
 }
 
 // A fault inside of a report, or in the handler of the signal that it ends with, ends the process at once.
-void report(std::string_view first_line, const Message& rest) {
+template <typename AddDescription>
+void report(std::string_view first_line, AddDescription add_description) {
   const os::ErrnoKeeper keeper;
   const CheckAction action = check_action_from(options.check_action());
   if (is_reporting) {
@@ -104,12 +109,10 @@ void report(std::string_view first_line, const Message& rest) {
     os::end_process();
   }
   is_reporting = true;
-  if (action.print) write_report(first_line, rest, action);
+  if (action.print) write_report(first_line, add_description, action);
   if (action.abort) os::abort_process();
   is_reporting = false;
 }
-
-void add_thread(Message& message) { message.add(", thread ").add_decimal(os::thread_number()).add('\n'); }
 
 }  // namespace
 
@@ -120,23 +123,21 @@ Misuse classify_bad_free(const Block& nothing) {
 }
 
 void report_misuse(Misuse kind, const void* pointer) {
-  Description description;
-  describe(pointer, &description);
-  Message rest;
-  rest.add("arenite: ").add_hex(address_of(pointer)).add(": ").add(description.view()).add(misuse_note(kind));
-  add_thread(rest);
-  report(misuse_text(kind), rest);
+  report(misuse_text(kind), [&](Message& message) {
+    Description description;
+    describe(pointer, &description);
+    message.add_hex(address_of(pointer)).add(": ").add(description.view()).add(misuse_note(kind));
+  });
 }
 
 void report_found_damage() {
   FoundDamage found;
   if (!damage_log.take(&found)) return;
-  Message rest;
-  rest.add("arenite: ").add_hex(address_of(found.where)).add(": found damaged: ").add(damaged_thing(found.kind));
-  if (found.arena.value != 0) rest.add(" of arena ").add_decimal(found.arena.value);
-  rest.add(found.whole_arena ? "; the arena takes no further part" : "; it takes no further part");
-  add_thread(rest);
-  report(damage_text(found.kind), rest);
+  report(damage_text(found.kind), [&](Message& message) {
+    message.add_hex(address_of(found.where)).add(": found damaged: ").add(damaged_thing(found.kind));
+    if (found.arena.value != 0) message.add(" of arena ").add_decimal(found.arena.value);
+    message.add(found.whole_arena ? "; the arena takes no further part" : "; it takes no further part");
+  });
 }
 
 }  // namespace arenite

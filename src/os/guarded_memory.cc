@@ -15,10 +15,9 @@ struct Extent {
   std::size_t whole;
 };
 
-// A guard inside of the mapping, where the kernel has that; else one beside it.
-bool forbid(void* address, std::size_t bytes) { return guard(address, bytes) || decommit(address, bytes); }
-
 }  // namespace
+
+bool forbid(void* address, std::size_t bytes) { return guard(address, bytes) || decommit(address, bytes); }
 
 void* map_guarded(std::size_t bytes) {
   const Extent extent(bytes);

@@ -17,11 +17,10 @@ enum class Feature : std::uint8_t {
 struct FeatureRow {
   std::string_view name;
   unsigned least_level;
-  std::string_view doc;
 };
 
 inline constexpr FeatureRow kFeatures[] = {
-#define ARENITE_FEATURE(name, least_level, doc) {#name, least_level, doc},
+#define ARENITE_FEATURE(name, least_level, doc) {#name, least_level},
 #include "policy/hardening.inc"
 #undef ARENITE_FEATURE
 };

@@ -30,11 +30,15 @@ int signal_of(Body body) {
 TEST(Hardening, UsableSizesAreExact) {
   for (const std::size_t size : api::many_sizes(4 * api::kMib)) {
     char* block = static_cast<char*>(malloc(size));
-    if (api::is_hardened()) EXPECT_EQ(malloc_usable_size(block), size);
+    if (api::is_hardened()) {
+      EXPECT_EQ(malloc_usable_size(block), size);
+    }
     for (const std::size_t other : {size + 1, size * 2 + 5, size / 2 + 1}) {
       block = static_cast<char*>(realloc(block, other));
       ASSERT_NE(block, nullptr);
-      if (api::is_hardened()) ASSERT_EQ(malloc_usable_size(block), other);
+      if (api::is_hardened()) {
+        ASSERT_EQ(malloc_usable_size(block), other);
+      }
       std::memset(block, 1, other);
     }
     free(block);

@@ -340,7 +340,9 @@ TEST_P(SlowLeverTest, TheCacheWorksWithoutTheFastPaths) {
       ASSERT_EQ(mine_.give_slow(slot, cls, lookup_heap(slot).arena()), nullptr);
       ASSERT_FALSE(byte_of(slot).is_live());
     }
-    if (step % 5000 == 4999) EXPECT_EQ(mine_.flush(), nullptr);
+    if (step % 5000 == 4999) {
+      EXPECT_EQ(mine_.flush(), nullptr);
+    }
   }
   for (const auto& [slot, cls] : live) {
     ASSERT_EQ(mine_.give_slow(slot, cls, lookup_heap(slot).arena()), nullptr);

@@ -51,9 +51,7 @@ int main(int argc, char** argv) {
   char* const library = getenv("TEST_LIB");
   if (library == NULL) fail("TEST_LIB is not set");
   unsetenv("LD_PRELOAD");
-  const char* const options = getenv("ARENITE_OPTIONS");
-  const int is_hardened = options != NULL && strstr(options, "harden") != NULL;
-  const long most = kMostKib + (is_hardened ? kForHardeningKib : 0);
+  const long most = kMostKib + (is_hardened() ? kForHardeningKib : 0);
   long more = 0;
   // Beside other work even the medians vary: what is too much is so each time.
   for (int attempt = 0; attempt < kAttempts; attempt++) {

@@ -43,9 +43,7 @@ static void replace_at_random(const struct Traffic* traffic, const char* what) {
     }
   }
   // Hardened, large mappings that wait stand between others.
-  const char* const options = getenv("ARENITE_OPTIONS");
-  const long allowed = options != NULL && strstr(options, "harden") != NULL ? traffic->most_mappings + traffic->blocks
-                                                                            : traffic->most_mappings;
+  const long allowed = traffic->most_mappings + (is_hardened() ? traffic->blocks : 0);
   if (most > allowed) fail("%s: %ld mappings for %d live blocks", what, most, traffic->blocks);
   for (int i = 0; i < traffic->blocks; i++) {
     free(blocks[i]);

@@ -70,6 +70,12 @@ __attribute__((unused)) static double seconds_now(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+// Whether blocks are checked more than by default.
+__attribute__((unused)) static int is_hardened(void) {
+  const char* const options = getenv("ARENITE_OPTIONS");
+  return options != NULL && strstr(options, "harden") != NULL;
+}
+
 __attribute__((unused)) static void sleep_milliseconds(long milliseconds) {
   struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
   nanosleep(&time, NULL);
