@@ -7,16 +7,17 @@
 
 namespace arenite {
 
+// `bytes` is a multiple of 16.
 inline bool is_zero(const void* memory, std::size_t bytes) {
-  const auto* at = static_cast<const unsigned char*>(memory);
-  std::uint64_t seen = 0;
-  for (; bytes >= sizeof seen; at += sizeof seen, bytes -= sizeof seen) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, at, sizeof word);
-    seen |= word;
+  using Words = std::uint64_t __attribute__((vector_size(16)));
+  const auto* const start = static_cast<const char*>(memory);
+  Words seen = {0, 0};
+  for (std::size_t at = 0; at < bytes; at += sizeof(Words)) {
+    Words words;
+    std::memcpy(&words, start + at, sizeof words);
+    seen |= words;
   }
-  for (; bytes > 0; ++at, --bytes) seen |= *at;
-  return seen == 0;
+  return (seen[0] | seen[1]) == 0;
 }
 
 }  // namespace arenite

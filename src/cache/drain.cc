@@ -71,7 +71,7 @@ void* CacheDrain::take_all() {
 void* CacheDrain::take_quarantine() {
   void* refused = nullptr;
   while (cache_.rules_.quarantine && !store_.quarantine.empty()) {
-    void* slot = store_.quarantine.take();
+    void* slot = store_.quarantine.take().slot;
     refused = first_refused(refused, registry.find(lookup_heap(slot).arena())->give_slots(&slot, 1));
   }
   return refused;

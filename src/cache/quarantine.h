@@ -3,45 +3,53 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/bits.h"
+#include "policy/size_classes.h"
 
 namespace arenite {
 
 class Quarantine {
  public:
-  static constexpr std::size_t kCapacity = 512;
-  static constexpr std::size_t kMostBytes = 256_KiB;
+  static constexpr std::size_t kCapacity = 256;
+  static constexpr std::size_t kMostBytes = 64_KiB;
+
+  struct Waiting {
+    void* slot;
+    ClassIndex cls;
+  };
 
   bool empty() const { return count_ == 0; }
-  // Whether the oldest must go before a slot of so many bytes can come in.
-  bool is_full_for(std::size_t bytes) const {
-    return count_ == kCapacity || (count_ != 0 && bytes_ + bytes > kMostBytes);
+  // Whether the oldest must go before a slot of that class can come in.
+  bool is_full_for(ClassIndex cls) const {
+    return count_ == kCapacity || (count_ != 0 && bytes_ + size_class(cls).slot_size > kMostBytes);
   }
 
-  void add(void* slot, std::size_t bytes) {
-    entries_[(first_ + count_++) % kCapacity] = {slot, bytes};
-    bytes_ += bytes;
+  void add(Waiting added) {
+    entries_[(first_ + count_++) % kCapacity] = address_of(added.slot) << kClassBits | added.cls.value;
+    bytes_ += size_class(added.cls).slot_size;
   }
-  // The oldest. It is not empty.
-  void* take() {
-    const Entry taken = entries_[first_];
+  // The first that came in. It is not empty.
+  Waiting oldest() const {
+    const std::uint64_t entry = entries_[first_];
+    return {pointer_at(entry >> kClassBits), {static_cast<std::uint8_t>(entry & ((1U << kClassBits) - 1))}};
+  }
+  Waiting take() {
+    const Waiting taken = oldest();
     first_ = (first_ + 1) % kCapacity;
     --count_;
-    bytes_ -= taken.bytes;
-    return taken.slot;
+    bytes_ -= size_class(taken.cls).slot_size;
+    return taken;
   }
 
  private:
-  struct Entry {
-    void* slot;
-    std::size_t bytes;
-  };
+  static constexpr unsigned kClassBits = 6;
 
   std::size_t first_ = 0;
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
-  Entry entries_[kCapacity];
+  std::uint64_t entries_[kCapacity];  // address << kClassBits | class
 };
 
 }  // namespace arenite

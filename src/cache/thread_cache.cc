@@ -1,6 +1,7 @@
 #include "cache/thread_cache.h"
 
 #include "arena/registry.h"
+#include "cache/lever.h"
 #include "os/clock.h"
 #include "os/thread.h"
 
@@ -9,15 +10,6 @@ namespace arenite {
 thread_local constinit ThreadCache current_cache ARENITE_INITIAL_EXEC;
 
 namespace {
-
-// The class tells the kind of heap: its header is not looked at, since it may be damaged.
-void mark(void* slot, ClassIndex cls, GranuleByte byte) {
-  Heap::of(slot).map().set(Heap::granule_of(slot, granule_bits(size_class(cls).kind)), byte);
-}
-
-void mark_live(void* slot, ClassIndex cls) { mark(slot, cls, GranuleByte::live(cls)); }
-
-void mark_cached(void* slot, ClassIndex cls) { mark(slot, cls, GranuleByte::cached(cls)); }
 
 // A magazine that has filled so often without a refill belongs to a thread that gives and does not take.
 constexpr std::uint8_t kFlushesBeforeShrink = 2;
@@ -174,34 +166,6 @@ void* ThreadCache::take_slow(ClassIndex cls) {
   return slot != nullptr ? slot : take_from_others(cls);
 }
 
-namespace {
-
-std::uint64_t next_random(std::uint64_t* state) {
-  *state ^= *state << 13;
-  *state ^= *state >> 7;
-  *state ^= *state << 17;
-  return *state;
-}
-
-}  // namespace
-
-// As the fast path takes a slot, or any other one of the magazine.
-void* ThreadCache::pop(ClassIndex cls) {
-  void** const top = this->top(cls);
-  void* slot = relaxed_load(top - 1);
-  if (slot == nullptr) return nullptr;
-  if (rules_.random) {
-    // The high bits times the number: a share of the range, without a division.
-    const std::uint64_t chance = next_random(&store_->random) >> 32;
-    void** const chosen = top - 1 - (chance * held(cls) >> 32);
-    slot = *chosen;
-    *chosen = top[-1];
-  }
-  mark_live(slot, cls);
-  set_top(cls, top - 1);
-  return slot;
-}
-
 // The lowest slot goes to the program, the others into the magazine so that the lowest is on top. A magazine that was
 // made smaller grows again.
 void* ThreadCache::refill(ClassIndex cls) {
@@ -220,14 +184,14 @@ void* ThreadCache::refill(ClassIndex cls) {
   void** top = this->top(cls);
   for (std::size_t index = taken - 1; index > 0; --index) *top++ = batch[index];
   set_top(cls, top);
-  mark_live(batch[0], cls);
+  set_mark(batch[0], cls, GranuleByte::live(cls));
   return batch[0];
 }
 
 void* ThreadCache::take_from(Arena& arena, ClassIndex cls) {
   void* slot = nullptr;
   if (arena.take_slots(cls, &slot, 1) == 0) return nullptr;
-  mark_live(slot, cls);
+  set_mark(slot, cls, GranuleByte::live(cls));
   return slot;
 }
 
@@ -242,41 +206,35 @@ void* ThreadCache::take_from_others(ClassIndex cls) {
 void* ThreadCache::give_slow(void* slot, ClassIndex cls, ArenaId owner) {
   const SlowPath slow_path(*this);
   if (arena_ != nullptr && arena_->contained()) leave_contained_arena();
-  mark_cached(slot, cls);
+  set_mark(slot, cls, GranuleByte::cached(cls));
   if (store_ == nullptr) return registry.find(owner)->give_slots(&slot, 1);
   void* refused = nullptr;
   if (rules_.quarantine) {
-    const std::size_t bytes = size_class(cls).slot_size;
-    while (store_->quarantine.is_full_for(bytes)) refused = first_refused(refused, keep_oldest_of_quarantine());
-    store_->quarantine.add(slot, bytes);
+    while (store_->quarantine.is_full_for(cls)) refused = first_refused(refused, keep_oldest_of_quarantine());
+    store_->quarantine.add({slot, cls});
   } else {
     refused = keep(slot, cls, owner);
   }
   return first_refused(refused, flush_idle());
 }
 
-// A cached slot goes to the magazine, or to the remote buffer.
+// As keep_if_room(), and makes room where there is none.
 void* ThreadCache::keep(void* slot, ClassIndex cls, ArenaId owner) {
   void* refused = nullptr;
-  if (owner == arena_->id()) {
+  if (owner != arena_->id()) {
+    if (store_->remote.full()) refused = flush_remote();
+  } else {
     open_magazine(cls);
     if (is_full_marker(*top(cls))) refused = make_room(cls);
-    *top(cls) = slot;
-    set_top(cls, top(cls) + 1);
-  } else {
-    if (store_->remote.full()) refused = flush_remote();
-    store_->remote.add(slot, size_class(cls).slot_size);
   }
+  keep_if_room(slot, cls);
   return refused;
 }
 
 void* ThreadCache::keep_oldest_of_quarantine() {
-  void* const slot = store_->quarantine.take();
-  const HeapEntry entry = lookup_heap(slot);
-  const GranuleByte byte = Heap::of(slot).map().get(Heap::granule_of(slot, entry.granule_bits()));
-  const ClassIndex cls = byte.cls();
-  if (cls.value == 0 || cls.value > kClassCount || byte != GranuleByte::cached(cls)) return slot;
-  return keep(slot, cls, entry.arena());
+  const Quarantine::Waiting oldest = store_->quarantine.take();
+  if (mark_of(oldest.slot, oldest.cls) != GranuleByte::cached(oldest.cls)) return oldest.slot;
+  return keep(oldest.slot, oldest.cls, lookup_heap(oldest.slot).arena());
 }
 
 // A full magazine keeps the newer half of its slots. When it fills again and again without a refill in between, all
@@ -329,8 +287,6 @@ void* ThreadCache::flush_all() {
 // Once in a while: what has neither been refilled nor flushed for a second goes home; everything, if somebody has
 // asked.
 void* ThreadCache::flush_idle() {
-  constexpr std::uint32_t kSlowPathsBetweenLooks = 16;
-  constexpr std::uint32_t kWithLever = 1024;  // every call is a slow path
   constexpr std::uint64_t kIdleMicroseconds = 1'000'000;
   StoreUse& use = store_->use;
   if (ARENITE_UNLIKELY(relaxed_load(&use.asked))) {
@@ -338,7 +294,7 @@ void* ThreadCache::flush_idle() {
     return flush_all();
   }
   relaxed_store(&use.slow_paths, use.slow_paths + 1);
-  if (use.slow_paths % (rules_.lever ? kWithLever : kSlowPathsBetweenLooks) != 0) return nullptr;
+  if (!is_time_to_look(use.slow_paths)) return nullptr;
   const std::uint64_t now = os::monotonic_microseconds();
   const std::uint64_t last = use.looked_at;
   if (last != 0 && now - last < kIdleMicroseconds) return nullptr;

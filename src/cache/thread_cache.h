@@ -53,6 +53,12 @@ class ThreadCache {
   // Get an arena and, if `cached`, magazines. Where the system refuses them, the thread goes on without.
   void attach(bool cached, CacheRules rules = {});
 
+  // Whether its magazines are reached by the slow path only. Then these two are take() and give(): see cache/lever.h.
+  bool has_lever() const { return rules_.lever; }
+  ARENITE_ALWAYS_INLINE void* take_levered(ClassIndex cls);
+  // A live slot of `cls`, of any arena.
+  ARENITE_ALWAYS_INLINE bool give_levered(void* slot, ClassIndex cls);
+
   // As take(), whatever it takes: refills the magazine, asks the arena, then other arenas. Null if no arena can serve.
   void* take_slow(ClassIndex cls);
   // A live slot of any arena comes back. Returns a slot that an arena refused, since it was given back twice; else
@@ -78,11 +84,18 @@ class ThreadCache {
 
   friend class CacheDrain;
   class SlowPath;
+  class BriefUse;
 
   enum class State : std::uint8_t { kNew, kAttaching, kCached, kUncached, kEnded };
 
   // Where the top of a class stands. With the slow lever set, the fast paths see only closed magazines.
   void*** place_of_top(ClassIndex cls) { return rules_.lever ? &store_->tops[cls.value] : &top_[cls.value]; }
+  // How often a thread looks for what is idle.
+  bool is_time_to_look(std::uint32_t slow_paths) const {
+    constexpr std::uint32_t kBetweenLooks = 16;
+    constexpr std::uint32_t kWithLever = 1024;  // every call is a slow path
+    return slow_paths % (rules_.lever ? kWithLever : kBetweenLooks) == 0;
+  }
   void** top(ClassIndex cls) { return relaxed_load(place_of_top(cls)); }
   void set_top(ClassIndex cls, void** top) { relaxed_store(place_of_top(cls), top); }
   bool is_open(ClassIndex cls) { return top(cls) != closed_top(); }
@@ -92,7 +105,8 @@ class ThreadCache {
   void close_holes();
   void leave_damaged_store();
   void leave_contained_arena();
-  void* pop(ClassIndex cls);
+  ARENITE_ALWAYS_INLINE void* pop(ClassIndex cls);
+  ARENITE_ALWAYS_INLINE bool keep_if_room(void* slot, ClassIndex cls);
   void* refill(ClassIndex cls);
   void* take_from(Arena& arena, ClassIndex cls);
   void* take_from_others(ClassIndex cls);
@@ -124,6 +138,14 @@ ARENITE_ALWAYS_INLINE ThreadCache& ThreadCache::current() { return current_cache
 
 ARENITE_ALWAYS_INLINE std::uint8_t* map_byte_of(std::uintptr_t address, std::uintptr_t granule) {
   return static_cast<std::uint8_t*>(pointer_at((address & ~(kHeapSize - 1)) + kGranuleMapOffset + granule));
+}
+
+// The class tells the kind of heap: its header is not looked at, since it may be damaged.
+inline GranuleByte mark_of(const void* slot, ClassIndex cls) {
+  return Heap::of(slot).map().get(Heap::granule_of(slot, granule_bits(size_class(cls).kind)));
+}
+inline void set_mark(void* slot, ClassIndex cls, GranuleByte byte) {
+  Heap::of(slot).map().set(Heap::granule_of(slot, granule_bits(size_class(cls).kind)), byte);
 }
 
 void* ThreadCache::take(unsigned cls, unsigned granule_bits) {

@@ -7,7 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
+#include "base/attributes.h"
+#include "base/bits.h"
+#include "base/checks.h"
+#include "base/protected_ptr.h"
 #include "policy/size_classes.h"
 
 namespace arenite {
@@ -29,8 +34,86 @@ struct CanaryState {
   BlockOrigin origin = BlockOrigin::kMalloc;
 };
 
+namespace canary {
+
+inline constexpr std::size_t kMostBytes = sizeof(std::uint64_t);
+
+// The tail, before it is mixed: origin in 2 bits, then the bytes behind the requested ones.
+inline constexpr unsigned kOriginBits = 2;
+inline constexpr std::uint64_t kOriginMask = (1U << kOriginBits) - 1;
+
+ARENITE_ALWAYS_INLINE std::uint64_t hash_of(const void* block) {
+  std::uint64_t hash = (address_of(block) ^ link_secret) * 0x9e3779b97f4a7c15ULL;
+  hash ^= hash >> 32;
+  return hash * 0xd6e8feb86659fd93ULL;
+}
+
+// The hash in another order, since its higher half is the better one.
+constexpr std::uint64_t tail_mask(std::uint64_t hash) { return hash >> 32 | hash << 32; }
+
+// Of eight bytes, none is 0.
+constexpr std::uint64_t pattern_of(std::uint64_t hash) { return hash | 0x0101010101010101ULL; }
+
+// Eight bytes that lie between the start of the block and its tail; those of the mask, the last ones, are canary.
+struct CanaryPlace {
+  std::size_t offset;
+  std::uint64_t mask;
+};
+
+// Bytes at higher addresses are the higher ones of the mask.
+constexpr CanaryPlace place_of(std::size_t bytes, std::size_t requested) {
+  const std::size_t end = bytes - tail_bytes(bytes);
+  const std::size_t room = end - requested;
+  const std::size_t count = room < kMostBytes ? room : kMostBytes;
+  const std::size_t last = end - kMostBytes;
+  return {.offset = requested < last ? requested : last, .mask = ~std::uint64_t{0} << (8 * (kMostBytes - count))};
+}
+
+}  // namespace canary
+
 // `bytes` is at least with_canary(requested).
-void set_canary(void* block, std::size_t bytes, std::size_t requested, BlockOrigin origin);
-CanaryState read_canary(const void* block, std::size_t bytes);
+ARENITE_ALWAYS_INLINE void set_canary(void* block, std::size_t bytes, std::size_t requested, BlockOrigin origin) {
+  using namespace canary;
+  const std::uint64_t hash = hash_of(block);
+  auto* const start = static_cast<char*>(block);
+  const CanaryPlace place = place_of(bytes, requested);
+  std::uint64_t word = 0;
+  std::memcpy(&word, start + place.offset, sizeof word);
+  word = (word & ~place.mask) | (pattern_of(hash) & place.mask);
+  std::memcpy(start + place.offset, &word, sizeof word);
+  const std::uint64_t behind = bytes - requested;
+  ARENITE_DCHECK(behind > tail_bytes(bytes) && behind <= bytes);
+  const std::uint64_t tail = (behind << kOriginBits | static_cast<std::uint64_t>(origin)) ^ tail_mask(hash);
+  std::memcpy(start + bytes - tail_bytes(bytes), &tail, tail_bytes(bytes));  // its low bytes
+}
+
+ARENITE_ALWAYS_INLINE CanaryState read_canary(const void* block, std::size_t bytes) {
+  using namespace canary;
+  const std::uint64_t hash = hash_of(block);
+  const auto* const start = static_cast<const char*>(block);
+  const std::size_t tail_size = tail_bytes(bytes);
+  std::uint64_t tail = tail_mask(hash) << (64 - 8 * tail_size) >> (64 - 8 * tail_size);
+  std::uint64_t stored = 0;
+  std::memcpy(&stored, start + bytes - tail_size, tail_size);
+  tail ^= stored;
+  const std::size_t behind = tail >> kOriginBits;
+  const bool possible = behind > tail_size && behind <= bytes &&
+                        (tail & kOriginMask) <= static_cast<std::uint64_t>(BlockOrigin::kNewArray);
+  if (!possible) return {};
+  const std::size_t requested = bytes - behind;
+  const CanaryPlace place = place_of(bytes, requested);
+  std::uint64_t word = 0;
+  std::memcpy(&word, start + place.offset, sizeof word);
+  if (((word ^ pattern_of(hash)) & place.mask) != 0) return {};
+  return {.is_whole = true, .requested = requested, .origin = static_cast<BlockOrigin>(tail & kOriginMask)};
+}
+
+// The same for a slot, whose tail is the short one.
+ARENITE_ALWAYS_INLINE void set_slot_canary(void* slot, std::size_t bytes, std::size_t requested, BlockOrigin origin) {
+  if (bytes <= kMaxSlotSize) set_canary(slot, bytes, requested, origin);
+}
+ARENITE_ALWAYS_INLINE CanaryState read_slot_canary(const void* slot, std::size_t bytes) {
+  return bytes <= kMaxSlotSize ? read_canary(slot, bytes) : CanaryState{};
+}
 
 }  // namespace arenite

@@ -12,6 +12,7 @@
 #include "heap/footprint.h"
 #include "heap/large_mappings.h"
 #include "malloc/background.h"
+#include "malloc/hardened.h"
 #include "malloc/process.h"
 #include "malloc/report.h"
 #include "os/errno_keeper.h"
@@ -107,11 +108,13 @@ Allocation try_allocate(std::size_t size, std::size_t alignment) {
 }
 
 // The last step of an allocation, and of a resize.
-void mark_block(void* pointer, std::size_t size, BlockOrigin origin) {
-  if (!options.hardened(Feature::canary)) return;
-  const Block block = find_block(pointer);
+void mark_block(void* pointer, const Block& block, std::size_t size, BlockOrigin origin) {
   if (block.kind == BlockKind::kUntouchable || block.kind == BlockKind::kNone) return;
   set_canary(pointer, block.bytes, size, options.hardened(Feature::kinds) ? origin : BlockOrigin::kMalloc);
+}
+
+void mark_block(void* pointer, std::size_t size, BlockOrigin origin) {
+  if (options.hardened(Feature::canary)) mark_block(pointer, find_block(pointer), size, origin);
 }
 
 // What the program may use of a block, as far as is known, and whether that is in order.
@@ -281,9 +284,8 @@ Allocation allocate_for_growth(std::size_t size, std::size_t old_size) {
   return allocate(size, kMinAlignment);
 }
 
-}  // namespace
-
-Allocation allocate(std::size_t size, std::size_t alignment, BlockOrigin origin) {
+// What take_hardened() has refused.
+ARENITE_NOINLINE Allocation allocate_any(std::size_t size, std::size_t alignment, BlockOrigin origin) {
   const os::ErrnoKeeper keeper;
   ensure_started();
   constexpr std::size_t kAddressSpace = std::size_t{1} << kPlatform.address_bits;
@@ -301,9 +303,22 @@ Allocation allocate(std::size_t size, std::size_t alignment, BlockOrigin origin)
   return result;
 }
 
-void deallocate(void* pointer, BlockOrigin origin) { deallocate_aligned(pointer, /*alignment=*/1, origin); }
+}  // namespace
+
+Allocation allocate(std::size_t size, std::size_t alignment, BlockOrigin origin) {
+  if (alignment <= kMinAlignment) {
+    void* const slot = take_hardened(size, origin);
+    if (slot != nullptr) return {.pointer = slot, .zeroed = options.hardened(Feature::zero)};
+  }
+  return allocate_any(size, alignment, origin);
+}
+
+void deallocate(void* pointer, BlockOrigin origin) {
+  if (!give_hardened(pointer, origin, kAnySize)) deallocate_aligned(pointer, /*alignment=*/1, origin);
+}
 
 void deallocate_sized(void* pointer, std::size_t size, std::size_t alignment, SizeRule rule, BlockOrigin origin) {
+  if (alignment <= kMinAlignment && give_hardened(pointer, origin, size)) return;
   const os::ErrnoKeeper keeper;
   const Block block = block_to_give(pointer, alignment, origin);
   if (block.kind == BlockKind::kNone) return;
@@ -336,7 +351,10 @@ Resized reallocate(void* pointer, std::size_t size) {
     return {.pointer = nullptr, .misused = true};
   }
   if (void* const same = resize_without_copy(pointer, block, bytes_for(size)); same != nullptr) {
-    mark_block(same, size, BlockOrigin::kMalloc);
+    if (options.hardened(Feature::canary)) {
+      const bool keeps_bytes = block.kind == BlockKind::kSlot;
+      mark_block(same, keeps_bytes ? block : find_block(same), size, BlockOrigin::kMalloc);
+    }
     return {.pointer = same};
   }
   const Allocation moved = allocate_for_growth(size, block.bytes);
