@@ -20,7 +20,7 @@ class GuardWord {
   bool is_whole() const { return stored_ == expected(); }
 
  private:
-  std::uintptr_t expected() const { return ~(address_of(this) ^ link_secret); }
+  std::uintptr_t expected() const { return ~(address_of(this) ^ sealed.link_secret); }
 
   std::uintptr_t stored_ = 0;
 };

@@ -7,11 +7,9 @@
 #include <cstdint>
 
 #include "base/bits.h"
+#include "base/sealed.h"
 
 namespace arenite {
-
-// Set once from random bytes before the first link is stored; never changes afterwards.
-inline std::uintptr_t link_secret = 0;
 
 // What a link points to stands at the start of a page: so of 4096 values that were not written by set(), one passes.
 inline constexpr std::size_t kLinkAlignment = 4096;
@@ -34,7 +32,7 @@ class ProtectedPtr {
   }
 
  private:
-  std::uintptr_t mask() const { return (address_of(this) >> 12) ^ link_secret; }
+  std::uintptr_t mask() const { return (address_of(this) >> 12) ^ sealed.link_secret; }
 
   std::uintptr_t stored_ = 0;
 };

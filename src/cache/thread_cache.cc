@@ -81,7 +81,7 @@ void ThreadCache::attach(bool cached, CacheRules rules) {
   if (store_ != nullptr) {
     if (rules.lever) {
       for (void**& top : store_->tops) top = closed_top();
-      store_->random = (address_of(this) ^ link_secret ^ os::thread_number()) | 1;
+      store_->random = (address_of(this) ^ sealed.link_secret ^ os::thread_number()) | 1;
       store_->quarantine = {};
     } else {
       arena_tag_ = arena_tag(arena_->id());

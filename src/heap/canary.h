@@ -43,7 +43,7 @@ inline constexpr unsigned kOriginBits = 2;
 inline constexpr std::uint64_t kOriginMask = (1U << kOriginBits) - 1;
 
 ARENITE_ALWAYS_INLINE std::uint64_t hash_of(const void* block) {
-  std::uint64_t hash = (address_of(block) ^ link_secret) * 0x9e3779b97f4a7c15ULL;
+  std::uint64_t hash = (address_of(block) ^ sealed.link_secret) * 0x9e3779b97f4a7c15ULL;
   hash ^= hash >> 32;
   return hash * 0xd6e8feb86659fd93ULL;
 }

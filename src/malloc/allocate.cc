@@ -227,7 +227,7 @@ bool drop_contained(const void* pointer) {
 std::optional<Misuse> fault_of(const void* pointer, const Block& block, std::size_t alignment, BlockOrigin origin) {
   if (block.kind == BlockKind::kNone) return classify_bad_free(block);
   if (!has_alignment(pointer, block, alignment)) return Misuse::kInvalidFree;
-  if (ARENITE_LIKELY(options.harden() == 0)) return {};
+  if (ARENITE_LIKELY(options.hardening() == 0)) return {};
   const CanaryState state = inspect(pointer, block);
   if (!state.is_whole) return Misuse::kOverflow;
   const bool knows_origin = options.hardened(Feature::kinds) && block.kind != BlockKind::kUntouchable;

@@ -19,7 +19,7 @@ namespace arenite {
 // The features in force that the short ways know; all of them are chosen at the start.
 class HardenedRules {
  public:
-  HardenedRules() : features_(options.harden()) {}
+  HardenedRules() : features_(Options::hardening()) {}
   bool has(Feature feature) const { return (features_ & feature_bit(feature)) != 0; }
   BlockOrigin origin(BlockOrigin real) const { return has(Feature::kinds) ? real : BlockOrigin::kMalloc; }
 

@@ -1,12 +1,13 @@
 #include "malloc/process.h"
 
 #include "arena/registry.h"
-#include "base/protected_ptr.h"
+#include "base/sealed.h"
 #include "heap/large_mappings.h"
 #include "malloc/background.h"
 #include "malloc/report.h"
 #include "os/console.h"
 #include "os/fork.h"
+#include "os/guarded_memory.h"
 #include "os/overcommit.h"
 #include "os/process_start.h"
 #include "os/thread.h"
@@ -72,19 +73,20 @@ void on_thread_exit() {
 
 void start() {
   const os::ProcessStart process = os::process_start();
-  link_secret = process.random;
+  sealed.link_secret = process.random;
   os::note_privilege(process.privileged);
   Options::Warnings warnings;
   if (!process.privileged) options.read_environment(process.environment, &warnings);
   os::install_thread_exit(on_thread_exit);
   os::install_fork_handlers({.prepare = before_fork, .parent = after_fork_in_parent, .child = after_fork_in_child});
+  os::seal(&sealed, sizeof sealed);
   os::write_all(os::kStandardError, warnings.view());
 }
 
 bool wants_magazines() { return options.thread_cache() != 0 && options.perturb() == 0; }
 
 CacheRules cache_rules() {
-  return {.lever = options.harden() != 0,
+  return {.lever = options.hardening() != 0,
           .random = options.hardened(Feature::random),
           .quarantine = options.hardened(Feature::quarantine)};
 }

@@ -1,6 +1,7 @@
 #include "os/fork.h"
 
 #include "base/attributes.h"
+#include "base/sealed.h"
 
 // NOLINTBEGIN: libc's names. Weak: a libc that has them no more has no such order to keep, either.
 extern "C" {
@@ -17,7 +18,6 @@ namespace arenite::os {
 
 namespace {
 
-ForkHandlers installed;
 bool holds_stream_list = false;  // whether the forking thread does; changed only by a thread that holds it
 
 // A process of one thread has nobody to meet, and may fork in a signal handler in the middle of a stream operation.
@@ -32,11 +32,11 @@ void prepare() {
     _IO_list_lock();
     holds_stream_list = true;
   }
-  installed.prepare();
+  sealed.before_fork();
 }
 
 void parent() {
-  installed.parent();
+  sealed.after_fork_in_parent();
   if (!holds_stream_list) return;
   holds_stream_list = false;
   _IO_list_unlock();
@@ -44,7 +44,7 @@ void parent() {
 
 // libc has made the lock anew already, or never locked it.
 void child() {
-  installed.child();
+  sealed.after_fork_in_child();
   if (holds_stream_list) _IO_list_resetlock();
   holds_stream_list = false;
 }
@@ -52,7 +52,9 @@ void child() {
 }  // namespace
 
 void install_fork_handlers(const ForkHandlers& handlers) {
-  installed = handlers;
+  sealed.before_fork = handlers.prepare;
+  sealed.after_fork_in_parent = handlers.parent;
+  sealed.after_fork_in_child = handlers.child;
   __register_atfork(prepare, parent, child, /*object=*/nullptr);
 }
 

@@ -1,7 +1,10 @@
 #include "os/guarded_memory.h"
 
+#include <sys/mman.h>
+
 #include "base/bits.h"
 #include "os/memory.h"
+#include "os/syscall.h"
 
 namespace arenite::os {
 
@@ -27,6 +30,11 @@ void* map_guarded(std::size_t bytes) {
   if (forbid(base, extent.guard) && forbid(pointer_at(address_of(start) + extent.inside), extent.guard)) return start;
   release(base, extent.whole);
   return nullptr;
+}
+
+bool seal(void* start, std::size_t bytes) {
+  return is_aligned(address_of(start) | bytes, page_size()) &&
+         !failed(system_call(SYS_mprotect, as_argument(start), as_argument(bytes), PROT_READ));
 }
 
 bool release_guarded(void* start, std::size_t bytes) {

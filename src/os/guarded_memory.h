@@ -15,4 +15,7 @@ void* map_guarded(std::size_t bytes);
 // With the same number of bytes. False, and nothing changed, if the system refuses.
 bool release_guarded(void* start, std::size_t bytes);
 
+// Read-only from now on. False if the system refuses, and where that is not a whole number of pages.
+bool seal(void* start, std::size_t bytes);
+
 }  // namespace arenite::os

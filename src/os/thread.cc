@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "base/attributes.h"
+#include "base/sealed.h"
 #include "os/syscall.h"
 
 namespace arenite::os {
@@ -13,10 +14,9 @@ ARENITE_INITIAL_EXEC constinit thread_local std::uint32_t cached_number = 0;
 
 pthread_key_t exit_key;
 bool exit_key_made = false;
-void (*exit_action)() = nullptr;
 
 // In the first round of destructors: a thread that first asks in a later round still gets its call in the next.
-void on_exit(void*) { exit_action(); }
+void on_exit(void*) { sealed.at_thread_exit(); }
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::uint32_t thread_number() {
 void forget_thread_number() { cached_number = 0; }
 
 void install_thread_exit(void (*at_exit)()) {
-  exit_action = at_exit;
+  sealed.at_thread_exit = at_exit;
   exit_key_made = pthread_key_create(&exit_key, on_exit) == 0;
 }
 

@@ -96,6 +96,7 @@ bool parse_number(std::string_view text, bool allow_suffix, std::size_t* value) 
 
 void Options::set(OptionIndex index, std::size_t value) {
   relaxed_store(&values_[static_cast<std::size_t>(index)], value);
+  if (index == OptionIndex::harden) sealed.hardening = value;  // only while the process starts
   const bool fixes_thresholds = index == OptionIndex::mmap_threshold || index == OptionIndex::trim_threshold ||
                                 index == OptionIndex::top_pad || index == OptionIndex::mmap_max;
   if (fixes_thresholds) relaxed_store(&dynamic_thresholds_, false);

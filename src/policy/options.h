@@ -10,6 +10,7 @@
 
 #include "base/bits.h"
 #include "base/relaxed.h"
+#include "base/sealed.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "os/glibc_parameters.h"
@@ -46,7 +47,9 @@ class Options {
 
   std::size_t get(OptionIndex index) const { return relaxed_load(&values_[static_cast<std::size_t>(index)]); }
   void set(OptionIndex index, std::size_t value);
-  bool hardened(Feature feature) const { return (harden() & feature_bit(feature)) != 0; }
+  // The hardening features in force: as the option was when the process started.
+  static std::size_t hardening() { return sealed.hardening; }
+  static bool hardened(Feature feature) { return (hardening() & feature_bit(feature)) != 0; }
 
   // As mallopt does: sizes are widened, so that -1 is the largest; bits are masked; counts below the least are passed
   // over, but negative ones are 0 where that is allowed. Unknown parameters are passed over.

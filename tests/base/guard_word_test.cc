@@ -31,10 +31,10 @@ TEST(GuardWord, ACopyElsewhereIsNotWhole) {
 TEST(GuardWord, DependsOnTheSecret) {
   GuardWord word;
   word.set();
-  const std::uintptr_t before = link_secret;
-  link_secret ^= 1;
+  const std::uintptr_t before = sealed.link_secret;
+  sealed.link_secret ^= 1;
   EXPECT_FALSE(word.is_whole());
-  link_secret = before;
+  sealed.link_secret = before;
 }
 
 }  // namespace

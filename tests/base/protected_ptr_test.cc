@@ -16,8 +16,8 @@ static_assert(sizeof(ProtectedPtr<Node>) == sizeof(std::uintptr_t));
 
 class ProtectedPtrTest : public ::testing::Test {
  protected:
-  ProtectedPtrTest() { link_secret = random_() | 1; }
-  ~ProtectedPtrTest() override { link_secret = 0; }
+  ProtectedPtrTest() { sealed.link_secret = random_() | 1; }
+  ~ProtectedPtrTest() override { sealed.link_secret = 0; }
 
   static std::uintptr_t stored(const ProtectedPtr<Node>& link) {
     std::uintptr_t bits = 0;
@@ -27,7 +27,9 @@ class ProtectedPtrTest : public ::testing::Test {
   static void overwrite(ProtectedPtr<Node>* link, std::uintptr_t bits) {
     std::memcpy(static_cast<void*>(link), &bits, sizeof bits);
   }
-  static std::uintptr_t mask_of(const ProtectedPtr<Node>& link) { return (address_of(&link) >> 12) ^ link_secret; }
+  static std::uintptr_t mask_of(const ProtectedPtr<Node>& link) {
+    return (address_of(&link) >> 12) ^ sealed.link_secret;
+  }
 
   std::mt19937_64 random_{7};
   Node nodes_[4];
@@ -43,7 +45,7 @@ TEST_F(ProtectedPtrTest, WhatIsSetIsGot) {
 
 TEST_F(ProtectedPtrTest, TheAddressDoesNotStandInMemory) {
   for (int i = 0; i < 1000; ++i) {
-    link_secret = random_();
+    sealed.link_secret = random_();
     if (mask_of(nodes_[0].next) == 0) continue;
     nodes_[0].next.set(&nodes_[1]);
     EXPECT_NE(stored(nodes_[0].next), address_of(&nodes_[1]));
@@ -64,7 +66,7 @@ TEST_F(ProtectedPtrTest, AChosenAddressIsNotYielded) {
   constexpr int kTries = 1000000;
   int followed = 0;
   for (int i = 0; i < kTries; ++i) {
-    link_secret = random_();
+    sealed.link_secret = random_();
     const std::uintptr_t chosen = align_down(random_() >> 17, kLinkAlignment) | kLinkAlignment;
     overwrite(&nodes_[0].next, chosen);
     if (nodes_[0].next.get() == nullptr) continue;

@@ -39,7 +39,8 @@ void FreshProcess::renew() {
   forget_files();
   advance_clock(kLater);
   forget_everything(clear_heap_table);
-  link_secret = 0x5bd1e995a7c3d960;
+  sealed.hardening = 0;
+  sealed.link_secret = 0x5bd1e995a7c3d960;
   arenas_made = 0;
   arenas_slack = 0;
   make_new(&damage_log);

@@ -1,6 +1,7 @@
 #include "os/guarded_memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstring>
 
@@ -49,6 +50,23 @@ TEST_F(GuardedMemoryTest, WhereTheSystemRefusesNothingIsLeft) {
   EXPECT_FALSE(release_guarded(start, 100));
   fake::allow_all();
   EXPECT_TRUE(is_usable(start, 0, page_));
+}
+
+// On real memory.
+TEST(Seal, MakesWholePagesReadOnly) {
+  const std::size_t page = page_size();
+  auto* const start =
+      static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(start, MAP_FAILED);
+  start[0] = 1;
+  EXPECT_FALSE(seal(start + 8, page));
+  EXPECT_FALSE(seal(start, page - 8));
+  start[0] = 2;
+  EXPECT_TRUE(seal(start, page));
+  EXPECT_EQ(start[0], 2);
+  start[page] = 3;
+  EXPECT_DEATH(const_cast<volatile char*>(start)[0] = 4, "");
+  munmap(start, 2 * page);
 }
 
 }  // namespace
