@@ -69,6 +69,9 @@ TEST(ParseNumber, SuffixesMultiplyWhereTheyAreAllowed) {
 
 class OptionsTest : public ::testing::Test {
  protected:
+  // The features in force are the process's, not those of one object.
+  ~OptionsTest() override { sealed.hardening = 0; }
+
   // The warnings.
   std::string read(std::vector<const char*> environment) {
     environment.push_back(nullptr);
