@@ -8,6 +8,10 @@
 
 namespace arenite {
 
+namespace os {
+struct Fault;
+}
+
 // Where pages are larger than that, nothing is sealed.
 inline constexpr std::size_t kSealAlignment = 4096;
 
@@ -18,6 +22,7 @@ struct alignas(kSealAlignment) Sealed {
   void (*before_fork)() = nullptr;     // see os/fork.h
   void (*after_fork_in_parent)() = nullptr;
   void (*after_fork_in_child)() = nullptr;
+  void (*at_fault)(const os::Fault&) = nullptr;  // see os/fault_handler.h
 };
 
 inline constinit Sealed sealed;

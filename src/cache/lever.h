@@ -35,6 +35,7 @@ inline std::uint64_t next_random(std::uint64_t* state) {
 }
 
 ARENITE_ALWAYS_INLINE void* ThreadCache::take_levered(ClassIndex cls) {
+  if (rules_.sample_interval != 0 && --store_->until_sample == 0) return nullptr;
   const BriefUse use(store_->use);
   return ARENITE_LIKELY(use.may() && !arena_->contained()) ? pop(cls) : nullptr;
 }

@@ -93,7 +93,8 @@ struct alignas(kLinkAlignment) MagazineStore {
   void* entries[kMagazineStart[kClassCount + 1]];
   // Only where the slow lever is set, so that nothing else touches these pages.
   void** tops[kClassCount + 1];
-  std::uint64_t random;  // never 0
+  std::uint64_t random;        // never 0
+  std::uint32_t until_sample;  // so many slots are taken before one is refused
   Quarantine quarantine;
 };
 

@@ -87,6 +87,7 @@ void ThreadCache::attach(bool cached, CacheRules rules) {
       arena_tag_ = arena_tag(arena_->id());
     }
     rules_ = rules;
+    if (rules.sample_interval != 0) choose_next_sample();
     relaxed_store(&store_->use.thread, os::thread_number());
     __atomic_store_n(&store_->use.cache, this, __ATOMIC_RELEASE);  // pairs with the acquire in CacheDrain
   }
@@ -164,6 +165,18 @@ void* ThreadCache::take_slow(ClassIndex cls) {
     if (borrowed.get() != nullptr) slot = take_from(*borrowed.get(), cls);
   }
   return slot != nullptr ? slot : take_from_others(cls);
+}
+
+// After half to one and a half of the interval, so that no pattern of the program's meets the same blocks each time.
+void ThreadCache::choose_next_sample() {
+  const std::uint64_t spread = (next_random(&store_->random) >> 32) * rules_.sample_interval >> 32;
+  store_->until_sample = static_cast<std::uint32_t>(rules_.sample_interval / 2 + spread + 1);
+}
+
+bool ThreadCache::is_sample_due() {
+  if (rules_.sample_interval == 0 || store_->until_sample != 0) return false;
+  choose_next_sample();
+  return true;
 }
 
 // The lowest slot goes to the program, the others into the magazine so that the lowest is on top. A magazine that was

@@ -27,6 +27,8 @@ struct CacheRules {
   bool lever = false;       // the magazines are reached by the slow path only
   bool random = false;      // which slot of a magazine is taken is left to chance
   bool quarantine = false;  // freed slots wait before they can be taken
+  // After about so many slots one is refused, so that the block is sampled; 0: none is.
+  std::uint32_t sample_interval = 0;
 };
 
 class ThreadCache {
@@ -56,6 +58,8 @@ class ThreadCache {
   // Whether its magazines are reached by the slow path only. Then these two are take() and give(): see cache/lever.h.
   bool has_lever() const { return rules_.lever; }
   ARENITE_ALWAYS_INLINE void* take_levered(ClassIndex cls);
+  // Whether one was refused so that the block is sampled.
+  bool is_sample_due();
   // A live slot of `cls`, of any arena.
   ARENITE_ALWAYS_INLINE bool give_levered(void* slot, ClassIndex cls);
 
@@ -100,6 +104,7 @@ class ThreadCache {
   void set_top(ClassIndex cls, void** top) { relaxed_store(place_of_top(cls), top); }
   bool is_open(ClassIndex cls) { return top(cls) != closed_top(); }
   std::size_t held(ClassIndex cls) { return static_cast<std::size_t>(top(cls) - store_->first_entry(cls)); }
+  void choose_next_sample();
   void open_magazine(ClassIndex cls);
   void close_magazines();
   void close_holes();

@@ -2,9 +2,26 @@
 
 #include "heap/heap.h"
 #include "heap/large_mappings.h"
+#include "heap/sampled_slots.h"
 #include "os/memory.h"
 
 namespace arenite {
+
+namespace {
+
+Block find_sampled(const void* pointer) {
+  Block block;
+  const SampledBlock& sampled = sampled_slots.around(pointer);
+  if (const SampledBlock* const live = sampled_slots.find(pointer); live != nullptr) {
+    block.kind = BlockKind::kSampled;
+    block.bytes = live->requested;
+  } else {
+    block.freed = sampled.state == SampledBlock::State::kFreed && sampled.start == address_of(pointer);
+  }
+  return block;
+}
+
+}  // namespace
 
 Block find_block(const void* pointer) {
   Block block;
@@ -12,6 +29,7 @@ Block find_block(const void* pointer) {
   if (entry.is_heap() && Heap::of(pointer).reserves(pointer)) {
     block.heap = entry;
   } else {
+    if (sampled_slots.contains(pointer)) return find_sampled(pointer);
     if (!is_aligned(address_of(pointer), os::page_size())) return block;
     const LargeBlock mapping = large_mappings.find(pointer);
     if (mapping.bytes == 0) return block;

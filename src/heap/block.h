@@ -15,6 +15,7 @@ enum class BlockKind : std::uint8_t {
   kRun,
   kMapping,
   kUntouchable,  // a mapping without access, of size 0
+  kSampled,      // see heap/sampled_slots.h
 };
 
 struct Block {
@@ -22,6 +23,7 @@ struct Block {
   GranuleByte byte;       // of the granule that starts at the address, 0 if none does or it is no heap's
   HeapEntry heap;         // of the address, whether or not a block starts there
   std::size_t bytes = 0;  // that the program may use
+  bool freed = false;     // a sampled block did start there, before it was freed
 };
 
 // The live block that starts at `pointer`; kNone if none does.

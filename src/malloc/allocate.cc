@@ -11,10 +11,12 @@
 #include "heap/block.h"
 #include "heap/footprint.h"
 #include "heap/large_mappings.h"
+#include "heap/sampled_slots.h"
 #include "malloc/background.h"
 #include "malloc/hardened.h"
 #include "malloc/process.h"
 #include "malloc/report.h"
+#include "malloc/sampling.h"
 #include "os/errno_keeper.h"
 #include "os/memory.h"
 #include "policy/options.h"
@@ -95,10 +97,11 @@ bool relieve_pressure() {
   return released != 0;
 }
 
-Allocation try_allocate(std::size_t size, std::size_t alignment) {
+Allocation try_allocate(std::size_t size, std::size_t alignment, BlockOrigin origin) {
   if (size == 0 && options.hardened(Feature::zero_size) && mapping_allowed()) {
     if (void* const block = large_mappings.take_untouchable(alignment); block != nullptr) return {block, true};
   }
+  if (void* const block = take_sampled(size, alignment, origin); block != nullptr) return {block, true};
   const std::size_t bytes = bytes_for(size);
   const ClassIndex cls = class_for_aligned(bytes, alignment);
   if (cls.value == 0) return allocate_pages(bytes, alignment);
@@ -107,9 +110,15 @@ Allocation try_allocate(std::size_t size, std::size_t alignment) {
   return allocate_mapping(bytes, alignment);  // smaller than any heap could still be
 }
 
+bool has_canary(const Block& block) {
+  const bool is_usual =
+      block.kind == BlockKind::kSlot || block.kind == BlockKind::kRun || block.kind == BlockKind::kMapping;
+  return is_usual && options.hardened(Feature::canary);
+}
+
 // The last step of an allocation, and of a resize.
 void mark_block(void* pointer, const Block& block, std::size_t size, BlockOrigin origin) {
-  if (block.kind == BlockKind::kUntouchable || block.kind == BlockKind::kNone) return;
+  if (!has_canary(block)) return;
   set_canary(pointer, block.bytes, size, options.hardened(Feature::kinds) ? origin : BlockOrigin::kMalloc);
 }
 
@@ -119,9 +128,11 @@ void mark_block(void* pointer, std::size_t size, BlockOrigin origin) {
 
 // What the program may use of a block, as far as is known, and whether that is in order.
 CanaryState inspect(const void* pointer, const Block& block) {
-  if (!options.hardened(Feature::canary) || block.kind == BlockKind::kUntouchable || block.kind == BlockKind::kNone) {
-    return {.is_whole = true, .requested = block.bytes};
+  if (block.kind == BlockKind::kSampled) {
+    const SampledBlock& sampled = sampled_slots.around(pointer);
+    return {.is_whole = sampled_slots.is_whole(sampled), .requested = sampled.requested, .origin = sampled.origin};
   }
+  if (!has_canary(block)) return {.is_whole = true, .requested = block.bytes};
   return read_canary(pointer, block.bytes);
 }
 
@@ -158,6 +169,9 @@ void give_back(void* pointer, const Block& block) {
       } else {
         refused = pointer;
       }
+      break;
+    case BlockKind::kSampled:
+      if (!give_sampled(pointer)) refused = pointer;
       break;
     case BlockKind::kNone:
       break;
@@ -197,6 +211,8 @@ bool has_size(const Block& block, std::size_t requested, std::size_t size, std::
       return LargeMappings::fits(size, block.bytes);
     case BlockKind::kUntouchable:
       return size == 0;
+    case BlockKind::kSampled:
+      return size == requested;
     case BlockKind::kNone:
       break;
   }
@@ -256,6 +272,7 @@ void* resize_without_copy(void* pointer, const Block& block, std::size_t size) {
     case BlockKind::kSlot:
       return fits_slot(block, size) ? pointer : nullptr;
     case BlockKind::kUntouchable:
+    case BlockKind::kSampled:
       return nullptr;
     case BlockKind::kRun:
       if (size * 2 <= kMaxSlotSize || size > heap_capacity(HeapKind::kRuns).value * kUnitSize) return nullptr;
@@ -291,8 +308,8 @@ ARENITE_NOINLINE Allocation allocate_any(std::size_t size, std::size_t alignment
   constexpr std::size_t kAddressSpace = std::size_t{1} << kPlatform.address_bits;
   if (size >= kAddressSpace || alignment >= kAddressSpace) return {};
   start_background_if_wanted();
-  Allocation result = try_allocate(size, alignment);
-  if (ARENITE_UNLIKELY(result.pointer == nullptr) && relieve_pressure()) result = try_allocate(size, alignment);
+  Allocation result = try_allocate(size, alignment, origin);
+  if (ARENITE_UNLIKELY(result.pointer == nullptr) && relieve_pressure()) result = try_allocate(size, alignment, origin);
   if (ARENITE_UNLIKELY(result.pointer == nullptr)) footprint.note_refusal();
   report_damage_if_found();
   if (result.pointer != nullptr && options.perturb() != 0) {

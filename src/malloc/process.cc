@@ -3,8 +3,10 @@
 #include "arena/registry.h"
 #include "base/sealed.h"
 #include "heap/large_mappings.h"
+#include "heap/sampled_slots.h"
 #include "malloc/background.h"
 #include "malloc/report.h"
+#include "malloc/sampling.h"
 #include "os/console.h"
 #include "os/fork.h"
 #include "os/guarded_memory.h"
@@ -28,6 +30,7 @@ constexpr std::uint32_t kForkPatienceMicroseconds = 100'000;
 template <typename Action>
 void for_each_shared_lock(Action action) {
   large_mappings.for_each_lock(action);
+  action(sampled_slots.lock());
   action(registry.lock());
   action(store_pool.lock());
 }
@@ -79,6 +82,7 @@ void start() {
   if (!process.privileged) options.read_environment(process.environment, &warnings);
   os::install_thread_exit(on_thread_exit);
   os::install_fork_handlers({.prepare = before_fork, .parent = after_fork_in_parent, .child = after_fork_in_child});
+  open_sampled_slots();
   os::seal(&sealed, sizeof sealed);
   os::write_all(os::kStandardError, warnings.view());
 }
@@ -88,7 +92,9 @@ bool wants_magazines() { return options.thread_cache() != 0 && options.perturb()
 CacheRules cache_rules() {
   return {.lever = options.hardening() != 0,
           .random = options.hardened(Feature::random),
-          .quarantine = options.hardened(Feature::quarantine)};
+          .quarantine = options.hardened(Feature::quarantine),
+          .sample_interval =
+              options.hardened(Feature::sampled) ? static_cast<std::uint32_t>(options.sample_interval()) : 0};
 }
 
 }  // namespace

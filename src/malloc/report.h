@@ -4,6 +4,7 @@
 
 #include "base/attributes.h"
 #include "heap/block.h"
+#include "os/fault_handler.h"
 #include "policy/misuse.h"
 
 namespace arenite {
@@ -14,6 +15,9 @@ ARENITE_COLD void report_misuse(Misuse kind, const void* pointer);
 // What damage has been found since the last call is told in the same way. The books are right again, without what is
 // contained.
 ARENITE_COLD void report_found_damage();
+
+// Memory has been touched that may not be; the process is about to end by that.
+ARENITE_COLD void report_fault(const os::Fault& fault);
 
 // What kind of misuse it is to free an address at which no live block starts.
 Misuse classify_bad_free(const Block& nothing);

@@ -2,6 +2,7 @@
 
 #include "heap/block.h"
 #include "heap/heap.h"
+#include "heap/sampled_slots.h"
 
 namespace arenite {
 
@@ -54,11 +55,34 @@ void describe_run(Description& description, const Heap& heap, const void* pointe
   }
 }
 
+void describe_sampled(Description& description, const void* pointer) {
+  const SampledBlock& block = sampled_slots.around(pointer);
+  if (block.state == SampledBlock::State::kNone) {
+    description.add("where sampled blocks will be");
+    return;
+  }
+  const std::uintptr_t at = address_of(pointer);
+  const std::uintptr_t end = block.start + block.requested;
+  if (at < block.start) {
+    description.add_decimal(block.start - at).add(" bytes in front of a ");
+  } else if (at >= end) {
+    description.add_decimal(at - end).add(" bytes behind the end of a ");
+  } else if (at != block.start) {
+    description.add_decimal(at - block.start).add(" bytes inside a ");
+  }
+  description.add(block.state == SampledBlock::State::kLive ? "live" : "freed").add(" sampled block of ");
+  description.add_decimal(block.requested).add(" bytes at ").add_hex(block.start);
+}
+
 }  // namespace
 
 void describe(const void* pointer, Description* text) {
   Description& description = *text;
   const Block block = find_block(pointer);
+  if (sampled_slots.contains(pointer)) {
+    describe_sampled(description, pointer);
+    return;
+  }
   if (block.kind == BlockKind::kMapping) {
     description.add("a large mapping of ").add_decimal(block.bytes).add(" bytes");
     return;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <utility>
 #include <vector>
@@ -167,6 +168,36 @@ TEST_F(LeverTest, AFreedSlotIsNotTheNext) {
     ASSERT_TRUE(mine_.give_levered(next, cls_));
   }
   EXPECT_EQ(same, 0);
+}
+
+// Sampling refuses a slot now and then, and only asks once for each.
+TEST_F(LeverTest, OneOfSoManySlotsIsSampled) {
+  constexpr std::uint32_t kInterval = 50;
+  mine_.attach(true, {.lever = true, .sample_interval = kInterval});
+  EXPECT_FALSE(mine_.is_sample_due());
+  put_one(cls_);
+  int due = 0;
+  int shortest = 1000;
+  int longest = 0;
+  int since = 0;
+  for (int i = 0; i < 20000; ++i, ++since) {
+    void* const slot = mine_.take_levered(cls_);
+    if (slot == nullptr) {
+      ASSERT_TRUE(mine_.is_sample_due()) << "nothing else is odd";
+      ASSERT_FALSE(mine_.is_sample_due());
+      if (due++ != 0) {
+        shortest = std::min(shortest, since);
+        longest = std::max(longest, since);
+      }
+      since = 0;
+    } else {
+      ASSERT_TRUE(mine_.give_levered(slot, cls_) || mine_.give_slow(slot, cls_, mine_.arena()->id()) == nullptr);
+    }
+  }
+  EXPECT_NEAR(due, 20000 / kInterval, 40);
+  EXPECT_GE(shortest, static_cast<int>(kInterval / 2));
+  EXPECT_LE(longest, static_cast<int>(kInterval * 3 / 2 + 1));
+  EXPECT_GT(longest, shortest + 10) << "not always the same";
 }
 
 }  // namespace

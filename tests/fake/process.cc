@@ -12,6 +12,7 @@
 #include "heap/heap_table.h"
 #include "heap/huge_use.h"
 #include "heap/large_mappings.h"
+#include "heap/sampled_slots.h"
 #include "policy/options.h"
 
 namespace arenite::fake {
@@ -50,6 +51,7 @@ void FreshProcess::renew() {
   make_new(&registry);
   make_new(&store_pool);
   make_new(&large_mappings);
+  make_new(&sampled_slots);
   make_new(&current_cache);
 }
 

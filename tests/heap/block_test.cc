@@ -7,6 +7,7 @@
 #include "fake/process.h"
 #include "heap/heap.h"
 #include "heap/large_mappings.h"
+#include "heap/sampled_slots.h"
 #include "os/memory.h"
 #include "policy/options.h"
 
@@ -163,6 +164,19 @@ TEST_F(BlockTest, AnyValueIsSafe) {
     EXPECT_EQ(block.kind, BlockKind::kNone) << value;
     EXPECT_EQ(block.bytes, 0U);
   }
+}
+
+TEST_F(BlockTest, SampledBlocksAreFoundByTheirStarts) {
+  ASSERT_TRUE(sampled_slots.open());
+  void* const sampled = sampled_slots.take(100, 16, BlockOrigin::kMalloc, {});
+  EXPECT_EQ(find_block(sampled).kind, BlockKind::kSampled);
+  EXPECT_EQ(find_block(sampled).bytes, 100U);
+  EXPECT_EQ(find_block(behind(sampled, 16)).kind, BlockKind::kNone);
+  EXPECT_FALSE(find_block(behind(sampled, 16)).freed);
+  ASSERT_TRUE(sampled_slots.give(sampled, {}));
+  EXPECT_EQ(find_block(sampled).kind, BlockKind::kNone);
+  EXPECT_TRUE(find_block(sampled).freed);
+  EXPECT_FALSE(find_block(behind(sampled, 16)).freed);
 }
 
 TEST_F(BlockTest, LargerPagesChangeNothing) {

@@ -8,6 +8,7 @@
 #include "cache/thread_cache.h"
 #include "fake/process.h"
 #include "heap/large_mappings.h"
+#include "heap/sampled_slots.h"
 
 namespace arenite {
 namespace {
@@ -43,6 +44,22 @@ TEST_F(DescribeTest, TellsOfRunsAndMappings) {
   ASSERT_TRUE(cache_.arena()->give_run(run));
   EXPECT_EQ(text(run), "a freed run, arena 1");
   EXPECT_EQ(text(large_mappings.take(1_MiB, 16)), "a large mapping of 1048576 bytes");
+}
+
+TEST_F(DescribeTest, TellsOfSampledBlocks) {
+  ASSERT_TRUE(sampled_slots.open());
+  void* const block = sampled_slots.take(100, 16, BlockOrigin::kMalloc, {});
+  const auto tells = [&](std::ptrdiff_t offset, const char* expected) {
+    const std::string told = text(static_cast<char*>(block) + offset);
+    EXPECT_TRUE(told.starts_with(expected)) << told;
+  };
+  tells(0, "live sampled block of 100 bytes at 0x");
+  tells(-5, "5 bytes in front of a live sampled block of 100 bytes at 0x");
+  tells(99, "99 bytes inside a live sampled block of 100 bytes at 0x");
+  tells(100, "0 bytes behind the end of a live sampled block of 100 bytes at 0x");
+  ASSERT_TRUE(sampled_slots.give(block, {}));
+  tells(7, "7 bytes inside a freed sampled block of 100 bytes at 0x");
+  tells(3 * 65536, "where sampled blocks will be");
 }
 
 TEST_F(DescribeTest, TellsOfWhatIsNobodys) {
