@@ -1,5 +1,7 @@
 #include "cache/drain.h"
 
+#include <cstring>
+
 #include "arena/registry.h"
 #include "os/safe_read.h"
 #include "os/sleeping_thread.h"
@@ -64,17 +66,43 @@ void* CacheDrain::take_all() {
     refused = first_refused(refused, cache_.arena_->give_slots(slots, taken));
   }
   refused = first_refused(refused, take_quarantine());
-  return first_refused(refused, cache_.flush_remote());
+  return first_refused(refused, ThreadCache::flush_remote(store_));
 }
 
 // Each slot to its owner at once: the magazines are not to be filled again.
 void* CacheDrain::take_quarantine() {
   void* refused = nullptr;
-  while (cache_.rules_.quarantine && !store_.quarantine.empty()) {
+  while (!store_.quarantine.empty()) {
     void* slot = store_.quarantine.take().slot;
     refused = first_refused(refused, registry.find(lookup_heap(slot).arena())->give_slots(&slot, 1));
   }
   return refused;
+}
+
+void CacheDrain::note_vanished(MagazineStore& store) {
+  StoreUse& use = store.use;
+  if (use.cache == nullptr || use.busy || use.draining || !CacheDrain(store).is_there()) {
+    use.cache = nullptr;  // nothing can be said
+  } else if (!use.cache->has_lever()) {
+    std::memcpy(store.tops, use.cache->top_, sizeof store.tops);
+  }
+}
+
+// A slot that is refused was about to be taken or had been given: the thread has not come further.
+void CacheDrain::take_back(MagazineStore& store) {
+  if (store.use.cache == nullptr) return;
+  CacheDrain drain(store);
+  void* slots[kLargestMagazine];
+  for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
+    if (store.tops[cls] == closed_top()) continue;
+    std::size_t taken = 0;
+    for (void** entry = store.first_entry({cls}); entry < store.tops[cls]; ++entry) {
+      if (*entry != nullptr) slots[taken++] = *entry;
+    }
+    if (taken != 0) registry.find(lookup_heap(slots[0]).arena())->give_slots(slots, taken);
+  }
+  drain.take_quarantine();
+  ThreadCache::flush_remote(store);
 }
 
 void* CacheDrain::drain(MagazineStore& store) {
@@ -110,11 +138,23 @@ void* drain_caches(Wanted wanted) {
 
 }  // namespace
 
+void note_vanished_caches() { store_pool.for_each_vanished(CacheDrain::note_vanished); }
+
+void take_back_vanished_caches() {
+  if (ARENITE_LIKELY(!store_pool.has_vanished())) return;
+  while (MagazineStore* const store = store_pool.take_vanished()) {
+    CacheDrain::take_back(*store);
+    store_pool.put_away(store);
+  }
+}
+
 void* drain_other_caches() {
+  take_back_vanished_caches();
   return drain_caches([](const StoreUse&) { return true; });
 }
 
 void* drain_idle_caches() {
+  take_back_vanished_caches();
   return drain_caches([](StoreUse& use) {
     const std::uint32_t now = relaxed_load(&use.slow_paths);
     const bool idle = now == use.slow_paths_before;

@@ -14,6 +14,11 @@
 //   close holes                    close the magazines;  asleep?  no: open them, leave
 //   ...                            take what lies below the topmost slots; open the magazines
 //   busy = false                   take the remote buffer; has_holes = true; draining = false
+//
+// In a forked child, the other threads are gone. What they had cached is left until the child itself has been at work
+// for a while, since most children only start another program; but where it stands is noted at once, since the child's
+// next threads may get the old ones' stacks, and with them their caches. A thread that was in a slow path, or was being
+// drained, may have cached what has gone home already: what it had is lost.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +32,10 @@ class CacheDrain {
   // What the store's thread has cached goes home, or, if it is awake, will at its next slow call. Returns a slot that
   // was given back twice, or null.
   static void* drain(MagazineStore& store);
+
+  // The store of a vanished thread: where its magazines end is noted; later, what they hold goes home.
+  static void note_vanished(MagazineStore& store);
+  static void take_back(MagazineStore& store);
 
  private:
   explicit CacheDrain(MagazineStore& store) : store_(store), cache_(*store.use.cache) {}
@@ -46,7 +55,12 @@ class CacheDrain {
   void** tops_[kClassCount + 1] = {};
 };
 
-// The caches of all threads but the calling one.
+// In a forked child, before it has other threads.
+void note_vanished_caches();
+// What vanished threads had cached goes home.
+void take_back_vanished_caches();
+
+// The caches of all threads but the calling one, those of vanished ones too.
 void* drain_other_caches();
 // Those whose threads have taken no slow path since the last such call.
 void* drain_idle_caches();

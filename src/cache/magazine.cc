@@ -59,6 +59,10 @@ void StorePool::give(MagazineStore* store) {
     unlist(store);
     break;
   }
+  put_away(store);
+}
+
+void StorePool::put_away(MagazineStore* store) {
   // The count is only a guide here: without the lock it may be a little off.
   if (relaxed_load(&kept_) >= kMostKept && os::release_guarded(store, sizeof(MagazineStore))) return;
   const os::LockGuard guard(lock_);
@@ -76,13 +80,33 @@ MagazineStore* StorePool::visit_next(MagazineStore* visited) {
   return next;
 }
 
+// A list can be followed at any moment of a change that the fork has cut short.
 void StorePool::keep_only(MagazineStore* own) {
   const os::LockGuard guard(lock_);
+  MagazineStore* store = used_.get();
   used_.set(nullptr);
+  while (store != nullptr && store->has_whole_links()) {
+    MagazineStore* const next = store->next.get();
+    if (store != own) {
+      store->next.set(vanished_.get());
+      vanished_.set(store);
+      relaxed_store(&any_vanished_, true);
+    }
+    store = next;
+  }
   if (own == nullptr) return;
   const StoreUse use = own->use;
   list(own);
   own->use = use;
+}
+
+MagazineStore* StorePool::take_vanished() {
+  const os::LockGuard guard(lock_);
+  MagazineStore* const store = vanished_.get();
+  const bool usable = store != nullptr && store->has_whole_links();
+  vanished_.set(usable ? store->next.get() : nullptr);
+  relaxed_store(&any_vanished_, usable);
+  return usable ? store : nullptr;
 }
 
 }  // namespace arenite

@@ -14,6 +14,7 @@
 
 #include "base/guard_word.h"
 #include "base/protected_ptr.h"
+#include "base/relaxed.h"
 #include "cache/quarantine.h"
 #include "cache/remote_buffer.h"
 #include "os/lock.h"
@@ -91,7 +92,8 @@ struct alignas(kLinkAlignment) MagazineStore {
   bool used[kClassCount + 1];               // refilled or flushed since the thread last looked for what is idle
   GuardWord back;
   void* entries[kMagazineStart[kClassCount + 1]];
-  // Only where the slow lever is set, so that nothing else touches these pages.
+  // Only where the slow lever is set, so that nothing else touches these pages; and, in a forked child, of a vanished
+  // thread.
   void** tops[kClassCount + 1];
   std::uint64_t random;        // never 0
   std::uint32_t until_sample;  // so many slots are taken before one is refused
@@ -117,8 +119,18 @@ class StorePool {
     MagazineStore* store = nullptr;
     while ((store = visit_next(store)) != nullptr) action(*store);
   }
-  // In a forked child, where only the calling thread is left.
+  // In a forked child, where only the calling thread is left: the others' stores are vanished ones from now on.
   void keep_only(MagazineStore* own);
+  template <typename Action>
+  void for_each_vanished(Action action) {
+    const os::LockGuard guard(lock_);
+    for (MagazineStore* store = vanished_.get(); store != nullptr; store = store->next.get()) action(*store);
+  }
+  bool has_vanished() const { return relaxed_load(&any_vanished_); }
+  // One of them, the caller's then; null if there is none.
+  MagazineStore* take_vanished();
+  // A store that nobody uses is kept for the next thread, or goes back to the system.
+  void put_away(MagazineStore* store);
 
   os::Lock& lock() { return lock_; }
 
@@ -133,6 +145,8 @@ class StorePool {
   std::size_t kept_ = 0;
   ProtectedPtr<MagazineStore> free_;
   ProtectedPtr<MagazineStore> used_;
+  ProtectedPtr<MagazineStore> vanished_;
+  bool any_vanished_ = false;  // relaxed
 };
 
 extern StorePool store_pool;

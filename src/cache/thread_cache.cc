@@ -1,6 +1,7 @@
 #include "cache/thread_cache.h"
 
 #include "arena/registry.h"
+#include "cache/drain.h"
 #include "cache/lever.h"
 #include "os/clock.h"
 #include "os/thread.h"
@@ -137,7 +138,7 @@ void ThreadCache::leave_contained_arena() {
   if (next == nullptr) {
     close_magazines();
     if (store_ != nullptr) {
-      flush_remote();  // a slot that is refused is dropped with the rest
+      flush_remote(*store_);  // a slot that is refused is dropped with the rest
       store_pool.give(store_);
     }
     rules_ = {};
@@ -235,7 +236,7 @@ void* ThreadCache::give_slow(void* slot, ClassIndex cls, ArenaId owner) {
 void* ThreadCache::keep(void* slot, ClassIndex cls, ArenaId owner) {
   void* refused = nullptr;
   if (owner != arena_->id()) {
-    if (store_->remote.full()) refused = flush_remote();
+    if (store_->remote.full()) refused = flush_remote(*store_);
   } else {
     open_magazine(cls);
     if (is_full_marker(*top(cls))) refused = make_room(cls);
@@ -273,15 +274,15 @@ void* ThreadCache::flush_oldest(ClassIndex cls, std::size_t count) {
   return refused;
 }
 
-void* ThreadCache::flush_remote() {
+void* ThreadCache::flush_remote(MagazineStore& store) {
   void* refused = nullptr;
-  while (!store_->remote.empty()) {
+  while (!store.remote.empty()) {
     void* slots[RemoteBuffer::kCapacity];
     ArenaId owner;
-    const std::size_t count = store_->remote.take_one_owner(slots, &owner);
+    const std::size_t count = store.remote.take_one_owner(slots, &owner);
     refused = first_refused(refused, registry.find(owner)->give_slots(slots, count));
   }
-  store_->used[0] = true;
+  store.used[0] = true;
   return refused;
 }
 
@@ -290,7 +291,7 @@ void* ThreadCache::flush_all() {
   if (rules_.quarantine) {
     while (!store_->quarantine.empty()) refused = first_refused(refused, keep_oldest_of_quarantine());
   }
-  refused = first_refused(refused, flush_remote());
+  refused = first_refused(refused, flush_remote(*store_));
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
     if (is_open({cls}) && held({cls}) != 0) refused = first_refused(refused, flush_oldest({cls}, held({cls})));
   }
@@ -313,7 +314,8 @@ void* ThreadCache::flush_idle() {
   if (last != 0 && now - last < kIdleMicroseconds) return nullptr;
   use.looked_at = now;
   if (last == 0) return nullptr;
-  void* refused = store_->used[0] ? nullptr : flush_remote();
+  take_back_vanished_caches();
+  void* refused = store_->used[0] ? nullptr : flush_remote(*store_);
   store_->used[0] = false;
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
     const bool idle = is_open({cls}) && held({cls}) != 0 && !store_->used[cls];

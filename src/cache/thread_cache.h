@@ -119,7 +119,7 @@ class ThreadCache {
   void* keep_oldest_of_quarantine();
   void* make_room(ClassIndex cls);
   void* flush_oldest(ClassIndex cls, std::size_t count);
-  void* flush_remote();
+  static void* flush_remote(MagazineStore& store);
   void* flush_all();
   void* flush_idle();
 

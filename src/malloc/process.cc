@@ -2,6 +2,7 @@
 
 #include "arena/registry.h"
 #include "base/sealed.h"
+#include "cache/drain.h"
 #include "heap/large_mappings.h"
 #include "heap/sampled_slots.h"
 #include "malloc/background.h"
@@ -65,6 +66,7 @@ void after_fork_in_child() {
   registry.keep_only(ThreadCache::current().arena());
   registry.for_each([](Arena& arena) { arena.end_holds(); });
   ThreadCache::current().after_fork_in_child();
+  note_vanished_caches();
   note_background_is_gone();
 }
 

@@ -18,6 +18,7 @@
 #include "arena/registry.h"
 #include "base/build.h"
 #include "cache/cache_use.h"
+#include "fake/memory.h"
 #include "fake/process.h"
 #include "os/clock.h"
 #include "os/sleeping_thread.h"
@@ -143,6 +144,53 @@ TEST_F(DrainTest, SlotsOfOtherArenasGoHomeToo) {
   EXPECT_EQ(drain_other_caches(), nullptr);
   EXPECT_EQ(cached_slots(), 0U);
   EXPECT_EQ(mine.end(), nullptr);
+}
+
+// What fork leaves of a thread, without its code's going on.
+void vanish(ThreadCache& left) {
+  registry.keep_only(left.arena());
+  left.after_fork_in_child();
+  note_vanished_caches();
+}
+
+void use_and_vanish(CacheRules rules) {
+  ThreadCache left;
+  left.attach(true);
+  ThreadCache gone;
+  gone.attach(true, rules);
+  void* const remote = allocate(left, {3});
+  use_all_classes(gone);
+  EXPECT_EQ(deallocate(gone, remote), nullptr);
+  vanish(left);
+  gone = ThreadCache();  // its stack is another thread's now
+  EXPECT_GE(cached_slots(), 8U * (kClassCount - 4));
+  take_back_vanished_caches();
+  EXPECT_EQ(cached_slots(), size_class(ClassIndex{3}).batch - 1U) << "of the thread that is left";
+  EXPECT_EQ(left.end(), nullptr);
+  EXPECT_EQ(cached_slots(), 0U);
+  registry.for_each([](Arena& arena) { arena.check_invariants(); });
+}
+
+TEST_F(DrainTest, WhatVanishedThreadsHadCachedGoesHome) { use_and_vanish({}); }
+
+TEST_F(DrainTest, WhatVanishedThreadsHadCachedGoesHomeWhereHardened) {
+  use_and_vanish({.lever = true, .random = true, .quarantine = true, .sample_interval = 0});
+}
+
+TEST_F(DrainTest, AVanishedThreadsStoreIsUsedAgain) {
+  ThreadCache left;
+  left.attach(true);
+  ThreadCache gone;
+  gone.attach(true);
+  vanish(left);
+  EXPECT_TRUE(store_pool.has_vanished());
+  take_back_vanished_caches();
+  EXPECT_FALSE(store_pool.has_vanished());
+  const std::size_t mapped = fake::mapped_bytes();
+  ThreadCache next;
+  next.attach(true);
+  EXPECT_EQ(fake::mapped_bytes(), mapped);
+  EXPECT_EQ(next.end(), nullptr);
 }
 
 TEST_F(DrainTest, AThreadThatIsAwakeDoesItItself) {
