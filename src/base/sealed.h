@@ -22,6 +22,7 @@ struct alignas(kSealAlignment) Sealed {
   void (*before_fork)() = nullptr;     // see os/fork.h
   void (*after_fork_in_parent)() = nullptr;
   void (*after_fork_in_child)() = nullptr;
+  void (*after_raw_fork)() = nullptr;
   void (*at_fault)(const os::Fault&) = nullptr;  // see os/fault_handler.h
 };
 

@@ -2,7 +2,7 @@
 
 #include "arena/damage_log.h"
 #include "base/relaxed.h"
-#include "os/clock.h"
+#include "os/fork.h"
 #include "os/guarded_memory.h"
 
 namespace arenite {
@@ -53,7 +53,7 @@ void StorePool::unlist(MagazineStore* store) {
 
 void StorePool::give(MagazineStore* store) {
   constexpr std::uint32_t kVisitMicroseconds = 50;
-  for (;; os::nap(kVisitMicroseconds)) {
+  for (;; os::nap_for_others(kVisitMicroseconds)) {
     const os::LockGuard guard(lock_);
     if (store->visitors != 0) continue;
     unlist(store);

@@ -4,6 +4,7 @@
 #include "cache/drain.h"
 #include "cache/lever.h"
 #include "os/clock.h"
+#include "os/fork.h"
 #include "os/thread.h"
 
 namespace arenite {
@@ -55,7 +56,7 @@ class ThreadCache::SlowPath {
       // Acquire pairs with the release in CacheDrain: what was taken is seen.
       if (!__atomic_load_n(&use.draining, __ATOMIC_ACQUIRE)) break;
       relaxed_store(&use.busy, was_busy_);
-      os::nap(kDrainMicroseconds);
+      os::nap_for_others(kDrainMicroseconds);
     }
     if (use.has_holes) cache.close_holes();
   }
@@ -362,11 +363,15 @@ void ThreadCache::before_fork() {
   if (store_ == nullptr) return;
   StoreUse& use = store_->use;
   use.busy_before_fork = relaxed_load(&use.busy);
-  for (;; os::nap(kDrainMicroseconds)) {
+  for (;; os::nap_for_others(kDrainMicroseconds)) {
     __atomic_store_n(&use.busy, true, __ATOMIC_SEQ_CST);
     if (!__atomic_load_n(&use.draining, __ATOMIC_SEQ_CST)) return;
     relaxed_store(&use.busy, use.busy_before_fork);
   }
+}
+
+void ThreadCache::note_raw_fork() {
+  if (store_ != nullptr) store_->use.busy_before_fork = store_->use.busy;
 }
 
 void ThreadCache::after_fork_in_parent() {

@@ -76,6 +76,8 @@ class ThreadCache {
   void* flush();
   // Around fork: nobody drains the cache from outside, and in the child it is the calling thread's.
   void before_fork();
+  // In a child for which there was no before_fork(), maybe in the middle of a slow path.
+  void note_raw_fork();
   void after_fork_in_parent();
   void after_fork_in_child();
   // The thread ends: everything home, the arena detached, the store to the pool. Returns a refused slot or null.

@@ -70,6 +70,12 @@ void after_fork_in_child() {
   note_background_is_gone();
 }
 
+void after_raw_fork() {
+  ThreadCache::current().note_raw_fork();
+  forking_thread = os::thread_number();
+  after_fork_in_child();
+}
+
 void on_thread_exit() {
   if (void* const refused = ThreadCache::current().end(); refused != nullptr) {
     report_misuse(Misuse::kDoubleFree, refused);
@@ -83,7 +89,10 @@ void start() {
   Options::Warnings warnings;
   if (!process.privileged) options.read_environment(process.environment, &warnings);
   os::install_thread_exit(on_thread_exit);
-  os::install_fork_handlers({.prepare = before_fork, .parent = after_fork_in_parent, .child = after_fork_in_child});
+  os::install_fork_handlers({.prepare = before_fork,
+                             .parent = after_fork_in_parent,
+                             .child = after_fork_in_child,
+                             .raw_child = after_raw_fork});
   open_sampled_slots();
   os::seal(&sealed, sizeof sealed);
   os::write_all(os::kStandardError, warnings.view());
@@ -116,6 +125,7 @@ ThreadCache& ready_cache() {
   if (ARENITE_UNLIKELY(cache.is_new())) {
     ensure_started();
     if (cache.is_new()) cache.attach(wants_magazines(), cache_rules());  // the start itself may have used the heap
+    os::watch_for_raw_forks();
   }
   return cache;
 }

@@ -1,7 +1,12 @@
 #include "os/fork.h"
 
+#include <sys/mman.h>
+
 #include "base/attributes.h"
 #include "base/sealed.h"
+#include "os/clock.h"
+#include "os/memory.h"
+#include "os/syscall.h"
 
 // NOLINTBEGIN: libc's names. Weak: a libc that has them no more has no such order to keep, either.
 extern "C" {
@@ -19,6 +24,10 @@ namespace arenite::os {
 namespace {
 
 bool holds_stream_list = false;  // whether the forking thread does; changed only by a thread that holds it
+
+// In a page of its own, which the kernel clears in each child; null where nothing is watched.
+std::uint32_t* no_raw_fork = nullptr;
+bool watches_raw_forks = false;
 
 // A process of one thread has nobody to meet, and may fork in a signal handler in the middle of a stream operation.
 bool has_other_threads() { return &__libc_single_threaded == nullptr || __libc_single_threaded == 0; }
@@ -47,6 +56,7 @@ void child() {
   sealed.after_fork_in_child();
   if (holds_stream_list) _IO_list_resetlock();
   holds_stream_list = false;
+  if (no_raw_fork != nullptr) *no_raw_fork = 1;
 }
 
 }  // namespace
@@ -55,7 +65,33 @@ void install_fork_handlers(const ForkHandlers& handlers) {
   sealed.before_fork = handlers.prepare;
   sealed.after_fork_in_parent = handlers.parent;
   sealed.after_fork_in_child = handlers.child;
+  sealed.after_raw_fork = handlers.raw_child;
   __register_atfork(prepare, parent, child, /*object=*/nullptr);
+}
+
+void watch_for_raw_forks() {
+  if (!has_other_threads() || __atomic_exchange_n(&watches_raw_forks, true, __ATOMIC_RELAXED)) return;
+  void* const page = map(page_size(), page_size());
+  if (page == nullptr) return;
+  if (system_call(SYS_madvise, as_argument(page), static_cast<long>(page_size()), MADV_WIPEONFORK) != 0) {
+    release(page, page_size());
+    return;
+  }
+  auto* const word = static_cast<std::uint32_t*>(page);
+  *word = 1;
+  __atomic_store_n(&no_raw_fork, word, __ATOMIC_RELEASE);
+}
+
+bool repair_after_raw_fork() {
+  // Acquire pairs with the release above: the word is set.
+  std::uint32_t* const word = __atomic_load_n(&no_raw_fork, __ATOMIC_ACQUIRE);
+  if (word == nullptr || __atomic_exchange_n(word, 1, __ATOMIC_RELAXED) != 0) return false;
+  sealed.after_raw_fork();
+  return true;
+}
+
+void nap_for_others(std::uint64_t microseconds) {
+  if (!repair_after_raw_fork()) nap(microseconds);
 }
 
 }  // namespace arenite::os

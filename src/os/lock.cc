@@ -5,6 +5,7 @@
 #include "base/build.h"
 #include "base/checks.h"
 #include "os/clock.h"
+#include "os/fork.h"
 #include "os/syscall.h"
 
 namespace arenite::os {
@@ -70,6 +71,7 @@ void Lock::acquire_slow() {
         !__atomic_compare_exchange_n(&word_, &seen, seen | kWaiters, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       continue;
     }
+    if (repair_after_raw_fork()) return acquire_slow();  // the thread's number is another one now
     sleep_on(&word_, seen | kWaiters);
   }
 }

@@ -1,0 +1,69 @@
+// Children that are made without any fork handler, by the system call alone or by _Fork, while other threads are in the
+// middle of their calls: each can use the heap, and fork again.
+#include "support.h"
+
+enum { kThreads = 4, kForks = 400 };
+
+// As libc has it since 2.34.
+__attribute__((weak)) pid_t _Fork(void);
+
+static int stop;
+
+static void use_heap(uint64_t random, int steps) {
+  void* blocks[100] = {NULL};
+  for (int i = 0; i < steps; i++) {
+    const uint64_t value = next_random(&random);
+    void** const block = &blocks[value % 100];
+    free(*block);
+    *block = malloc(1 + (value >> 8) % ((value >> 40) % 32 == 0 ? 300000 : 3000));
+    REQUIRE(*block != NULL);
+    *(char*)*block = 1;
+  }
+  for (int i = 0; i < 100; i++) free(blocks[i]);
+}
+
+static void* churn(void* argument) {
+  for (uint64_t round = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); round++) {
+    use_heap((uintptr_t)argument + round * kThreads, 1000);
+  }
+  return NULL;
+}
+
+static pid_t raw_fork(int by_libc) {
+  if (by_libc && _Fork != NULL) return _Fork();
+  return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
+static void be_child(int number) {
+  alarm(20);
+  use_heap((uint64_t)number, 3000);
+  if (number % 10 != 0) return;
+  malloc_trim(0);
+  const pid_t grandchild = number % 20 == 0 ? fork() : raw_fork(0);
+  REQUIRE(grandchild >= 0);
+  if (grandchild == 0) {
+    use_heap((uint64_t)number, 1000);
+    _exit(0);
+  }
+  REQUIRE(wait_for(grandchild, 15) == 0);
+}
+
+int main(void) {
+  pthread_t threads[kThreads];
+  for (uintptr_t i = 0; i < kThreads; i++) start_thread(&threads[i], churn, (void*)i);
+  use_heap(1, 1000);
+  const double end = seconds_now() + 2;
+  for (int i = 0; i < kForks && seconds_now() < end; i++) {
+    const pid_t child = raw_fork(i % 2);
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      be_child(i);
+      _exit(0);
+    }
+    const int status = wait_for(child, 20);
+    if (status != 0) fail("child %d ended with status 0x%x", i, (unsigned)status);
+  }
+  __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+  for (int i = 0; i < kThreads; i++) join_thread(threads[i]);
+  return 0;
+}
