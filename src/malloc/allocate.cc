@@ -13,6 +13,7 @@
 #include "heap/large_mappings.h"
 #include "heap/sampled_slots.h"
 #include "malloc/background.h"
+#include "malloc/foreign.h"
 #include "malloc/hardened.h"
 #include "malloc/process.h"
 #include "malloc/report.h"
@@ -257,6 +258,10 @@ Block block_to_give(void* pointer, std::size_t alignment, BlockOrigin origin) {
   if (pointer == nullptr) return {};
   ensure_started();
   const Block block = find_block(pointer);
+  if (ARENITE_UNLIKELY(block.kind == BlockKind::kNone) && is_foreign(pointer, block)) {
+    give_foreign(pointer);
+    return {};
+  }
   const std::optional<Misuse> fault = fault_of(pointer, block, alignment, origin);
   if (ARENITE_LIKELY(!fault.has_value())) return block;
   if (block.kind != BlockKind::kNone || !drop_contained(pointer)) report_misuse(*fault, pointer);
@@ -299,6 +304,16 @@ Allocation allocate_for_growth(std::size_t size, std::size_t old_size) {
     }
   }
   return allocate(size, kMinAlignment);
+}
+
+// A block of libc's becomes one of arenite's. Null, and the block as it was, if there is no memory.
+void* bring_home(void* pointer, std::size_t size) {
+  void* const block = allocate(size, kMinAlignment).pointer;
+  if (block == nullptr) return nullptr;
+  const std::size_t old_size = usable_size_of_foreign(pointer);
+  std::memcpy(block, pointer, size < old_size ? size : old_size);
+  give_foreign(pointer);
+  return block;
 }
 
 // What take_hardened() has refused.
@@ -359,6 +374,7 @@ Resized reallocate(void* pointer, std::size_t size) {
   const Block block = find_block(pointer);
   if (block.kind == BlockKind::kNone) {
     if (find_contained(pointer) != nullptr) return {};  // how long it is, nobody knows
+    if (is_foreign(pointer, block)) return {.pointer = bring_home(pointer, size)};
     report_misuse(Misuse::kInvalidRealloc, pointer);
     return {.pointer = nullptr, .misused = true};
   }
@@ -386,7 +402,10 @@ Resized reallocate(void* pointer, std::size_t size) {
 }
 
 std::size_t usable_size(const void* pointer) {
-  return pointer == nullptr ? 0 : inspect(pointer, find_block(pointer)).requested;
+  if (pointer == nullptr) return 0;
+  const Block block = find_block(pointer);
+  if (block.kind == BlockKind::kNone) return is_foreign(pointer, block) ? usable_size_of_foreign(pointer) : 0;
+  return inspect(pointer, block).requested;
 }
 
 bool trim_all(std::size_t pad) {

@@ -35,6 +35,8 @@ ARENITE_EXPORT int malloc_info(int version, FILE* stream) noexcept;
 ARENITE_EXPORT void* malloc_get_state() noexcept;
 ARENITE_EXPORT int malloc_set_state(void* state) noexcept;
 
+ARENITE_EXPORT void* dlopen(const char* file, int mode) noexcept;
+
 ARENITE_EXPORT void* __libc_malloc(std::size_t size) noexcept;
 ARENITE_EXPORT void __libc_free(void* pointer) noexcept;
 ARENITE_EXPORT void* __libc_calloc(std::size_t count, std::size_t size) noexcept;
