@@ -11,5 +11,10 @@
 #define ARENITE_COLD __attribute__((cold, noinline))
 #define ARENITE_WEAK __attribute__((weak))
 
-// The hot state of a thread lies in the static TLS block: one load of an offset, no call.
+// The hot state of a thread lies in the static TLS block: one load of an offset, no call. A library that is loaded late
+// may find no room there.
+#if defined(ARENITE_LOADED_LATE)
+#define ARENITE_INITIAL_EXEC
+#else
 #define ARENITE_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
+#endif

@@ -18,7 +18,6 @@ inline constexpr std::size_t kSealAlignment = 4096;
 struct alignas(kSealAlignment) Sealed {
   std::uintptr_t link_secret = 0;      // random; set before the first link is stored
   std::size_t hardening = 0;           // the features in force: see policy/hardening.h
-  std::uintptr_t break_at_start = 0;   // see os/libc_blocks.h
   void (*at_thread_exit)() = nullptr;  // see os/thread.h
   void (*before_fork)() = nullptr;     // see os/fork.h
   void (*after_fork_in_parent)() = nullptr;

@@ -11,7 +11,6 @@
 #include "os/console.h"
 #include "os/fork.h"
 #include "os/guarded_memory.h"
-#include "os/libc_blocks.h"
 #include "os/overcommit.h"
 #include "os/process_start.h"
 #include "os/thread.h"
@@ -86,7 +85,6 @@ void on_thread_exit() {
 void start() {
   const os::ProcessStart process = os::process_start();
   sealed.link_secret = process.random;
-  sealed.break_at_start = os::current_break();
   os::note_privilege(process.privileged);
   Options::Warnings warnings;
   if (!process.privileged) options.read_environment(process.environment, &warnings);

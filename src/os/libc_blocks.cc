@@ -1,8 +1,12 @@
 #include "os/libc_blocks.h"
 
+#include <cstdint>
+#include <string_view>
+
 #include "base/bits.h"
 #include "base/relaxed.h"
-#include "base/sealed.h"
+#include "os/file.h"
+#include "os/kernel_text.h"
 #include "os/memory.h"
 #include "os/safe_read.h"
 #include "os/symbols.h"
@@ -49,15 +53,31 @@ bool is_thread_chunk(std::uintptr_t chunk, std::size_t size) {
          is_first == (arena_window == window);
 }
 
+// Where the memory begins that a program gets by moving the break; the highest address if the kernel does not tell. It
+// is field 47 of the file; field 2, in brackets, may hold anything.
+std::uintptr_t read_lowest_break() {
+  char buffer[1024];
+  std::string_view text = read_file("/proc/self/stat", buffer, sizeof buffer);
+  const std::size_t bracket = text.rfind(')');
+  if (bracket == std::string_view::npos) return UINTPTR_MAX;
+  text.remove_prefix(bracket);
+  for (int field = 2; field < 47; ++field) {
+    const std::size_t blank = text.find(' ');
+    if (blank == std::string_view::npos) return UINTPTR_MAX;
+    text.remove_prefix(blank + 1);
+  }
+  return leading_number(text);
+}
+
 // Nobody but libc's malloc moves the break, but for programs with an allocator of their own kind.
 bool is_main_chunk(std::uintptr_t chunk, std::size_t size) {
-  const std::uintptr_t end = current_break();
-  return chunk >= sealed.break_at_start && chunk < end && size <= end - chunk;
+  static std::uintptr_t lowest = 0;  // relaxed: every thread finds the same
+  if (relaxed_load(&lowest) == 0) relaxed_store(&lowest, read_lowest_break());
+  const auto end = static_cast<std::uintptr_t>(system_call(SYS_brk, 0));
+  return chunk >= relaxed_load(&lowest) && chunk < end && size <= end - chunk;
 }
 
 }  // namespace
-
-std::uintptr_t current_break() { return static_cast<std::uintptr_t>(system_call(SYS_brk, 0)); }
 
 bool is_libc_block(const void* pointer) {
   const std::uintptr_t address = address_of(pointer);

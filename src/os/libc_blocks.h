@@ -4,16 +4,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 namespace arenite::os {
 
 // Whether a block that libc's malloc has handed out starts there, as far as a few reads can tell: constant time, safe
 // for any value. For addresses that are not arenite's. False as well where the kernel allows no checked reads.
 bool is_libc_block(const void* pointer);
-
-// Where the break is now. libc's malloc gets memory from there: what lies below at the start is not its.
-std::uintptr_t current_break();
 
 // libc's own functions, whatever stands in front of them; null where there are none.
 struct LibcMalloc {

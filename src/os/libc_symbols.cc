@@ -18,36 +18,12 @@ namespace arenite::os {
 
 namespace {
 
-constexpr const char* kNames[] = {
-    "malloc",
-    "free",
-    "calloc",
-    "realloc",
-    "reallocarray",
-    "cfree",
-    "aligned_alloc",
-    "memalign",
-    "posix_memalign",
-    "valloc",
-    "pvalloc",
-    "mallopt",
-    "mallinfo",
-    "mallinfo2",
-    "malloc_usable_size",
-    "malloc_trim",
-    "malloc_stats",
-    "malloc_info",
-    "__libc_malloc",
-    "__libc_free",
-    "__libc_calloc",
-    "__libc_realloc",
-    "__libc_memalign",
-    "__libc_valloc",
-    "__libc_pvalloc",
-    "__libc_mallinfo",
-    "__libc_mallopt",
-    "__libc_reallocarray",
-};
+// One text, each name with its end: an array of pointers would be filled in by the loader in every process.
+constexpr char kNames[] =
+    "malloc\0free\0calloc\0realloc\0reallocarray\0cfree\0aligned_alloc\0memalign\0posix_memalign\0valloc\0pvalloc\0"
+    "mallopt\0mallinfo\0mallinfo2\0malloc_usable_size\0malloc_trim\0malloc_stats\0malloc_info\0"
+    "__libc_malloc\0__libc_free\0__libc_calloc\0__libc_realloc\0__libc_reallocarray\0__libc_memalign\0"
+    "__libc_valloc\0__libc_pvalloc\0__libc_mallopt\0__libc_mallinfo\0";
 
 // The table of symbols of one library, as the loader reads it: by hash, in the format of DT_GNU_HASH.
 class SymbolTable {
@@ -128,7 +104,7 @@ bool redirect_libc_malloc() {
   if (!done) return false;
   const SymbolTable table(*library);
   if (!table.is_complete()) return false;
-  for (const char* const name : kNames) {
+  for (const char* name = kNames; *name != 0; name += std::strlen(name) + 1) {
     ElfW(Sym)* const symbol = table.find(name);
     const std::uintptr_t target = address_of(find_symbol(name));
     if (symbol == nullptr || target == 0 || target - table.base() == symbol->st_value) continue;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/bits.h"
-#include "base/sealed.h"
 #include "base/units.h"
 #include "os/symbols.h"
 
@@ -24,13 +23,6 @@ void* libc_memalign(std::size_t alignment, std::size_t size) {
   return of_libc<void*(std::size_t, std::size_t)>("memalign")(alignment, size);
 }
 
-class LibcBlocksTest : public ::testing::Test {
- protected:
-  // Where the heap of libc starts: the lowest block of it that the test process can get is behind that.
-  LibcBlocksTest() { sealed.break_at_start = current_break() - 1024_MiB; }
-  ~LibcBlocksTest() override { sealed.break_at_start = 0; }
-};
-
 void expect_blocks_are_known() {
   std::vector<void*> blocks;
   for (const std::size_t size : {1UL, 24UL, 100UL, 5000UL, 100'000UL, 200'000UL, 5'000'000UL, 40'000'000UL}) {
@@ -45,11 +37,11 @@ void expect_blocks_are_known() {
   for (void* const block : blocks) libc_malloc().free(block);
 }
 
-TEST_F(LibcBlocksTest, KnowsBlocksOfAllSizes) { expect_blocks_are_known(); }
+TEST(LibcBlocks, KnowsBlocksOfAllSizes) { expect_blocks_are_known(); }
 
-TEST_F(LibcBlocksTest, KnowsThoseOfOtherThreads) { std::thread(expect_blocks_are_known).join(); }
+TEST(LibcBlocks, KnowsThoseOfOtherThreads) { std::thread(expect_blocks_are_known).join(); }
 
-TEST_F(LibcBlocksTest, OtherAddressesAreNone) {
+TEST(LibcBlocks, OtherAddressesAreNone) {
   alignas(16) static const char fixed[64] = {};
   alignas(16) char local[64] = {};
   auto* const block = static_cast<char*>(std::memset(libc_memalign(16, 4096), 0, 4096));
@@ -70,7 +62,7 @@ TEST_F(LibcBlocksTest, OtherAddressesAreNone) {
 }
 
 // As an attacker would write them, or as chance has them: each is off by one property.
-TEST_F(LibcBlocksTest, HeadersThatCannotBeRightAreNone) {
+TEST(LibcBlocks, HeadersThatCannotBeRightAreNone) {
   auto* const page =
       static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   auto* const header = reinterpret_cast<std::size_t*>(page);

@@ -2,7 +2,7 @@
 // TEST-PRELOAD: no
 #include "support.h"
 
-enum { kRuns = 31, kMostKib = 300, kAttempts = 3, kForHardeningKib = 64 };
+enum { kRuns = 31, kMostKib = 300, kAttempts = 5, kForHardeningKib = 64 };
 
 extern char** environ;
 
