@@ -379,7 +379,7 @@ void ThreadCache::after_fork_in_parent() {
 }
 
 void ThreadCache::after_fork_in_child() {
-  store_pool.keep_only(store_);
+  if (!store_pool.lock().held_by_me()) store_pool.keep_only(store_);
   if (store_ == nullptr) return;
   store_->use.thread = os::thread_number();
   store_->use.draining = false;  // somebody who has not come further than that

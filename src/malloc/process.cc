@@ -54,7 +54,9 @@ void after_fork_in_parent() {
   ThreadCache::current().after_fork_in_parent();
 }
 
-// The other threads are gone. An arena that one of them was changing is contained.
+// The other threads are gone. An arena that one of them was changing is contained. What the forking thread itself is
+// changing, since a signal handler has forked in the middle of its call, is left as it is until that call goes on:
+// arenas then stay attached to vanished threads, or keep what these held.
 void after_fork_in_child() {
   os::forget_thread_number();
   registry.for_each([](Arena& arena) {
@@ -63,10 +65,12 @@ void after_fork_in_child() {
   // The other locks guard tables that cannot be contained; they are held so briefly that waiting for them does not
   // fail.
   for_each_shared_lock([](os::Lock& lock) { lock.after_fork_in_child(forking_thread); });
-  registry.keep_only(ThreadCache::current().arena());
-  registry.for_each([](Arena& arena) { arena.end_holds(); });
+  if (!registry.lock().held_by_me()) registry.keep_only(ThreadCache::current().arena());
+  registry.for_each([](Arena& arena) {
+    if (!arena.lock().held_by_me()) arena.end_holds();
+  });
   ThreadCache::current().after_fork_in_child();
-  note_vanished_caches();
+  if (!store_pool.lock().held_by_me()) note_vanished_caches();
   note_background_is_gone();
 }
 
