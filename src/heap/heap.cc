@@ -3,8 +3,10 @@
 #include <new>
 
 #include "base/checks.h"
+#include "base/relaxed.h"
 #include "heap/footprint.h"
 #include "heap/heap_table.h"
+#include "os/clock.h"
 #include "os/memory.h"
 
 namespace arenite {
@@ -28,12 +30,41 @@ constexpr std::size_t writable_map_bytes(HeapKind kind, UnitIndex end) {
   return align_up((end.value * kUnitSize) >> granule_bits(kind), kMapStep);
 }
 
+// Reservations that the system has refused just now: none of that length is asked for until some time has passed, so
+// that not each arena goes the whole way down under a limit. Relaxed: it guides.
+class Refusals {
+ public:
+  // Reservations of this length and more.
+  std::size_t hopeless() const {
+    const std::size_t least = relaxed_load(&least_);
+    if (least == SIZE_MAX || os::monotonic_microseconds() - relaxed_load(&when_) < kMemory) return least;
+    return SIZE_MAX;
+  }
+  void note(std::size_t bytes) {
+    const std::uint64_t now = os::monotonic_microseconds();
+    if (bytes < relaxed_load(&least_) || now - relaxed_load(&when_) >= kMemory) relaxed_store(&least_, bytes);
+    relaxed_store(&when_, now);
+  }
+
+ private:
+  static constexpr std::uint64_t kMemory = 10'000;
+
+  std::size_t least_ = SIZE_MAX;
+  std::uint64_t when_ = 0;
+};
+
+constinit Refusals refusals;
+
 void* reserve_heap(std::size_t wanted, std::size_t needed, std::size_t* reserved) {
-  for (std::size_t bytes = wanted > needed ? wanted : needed;; bytes = bytes / 2 > needed ? bytes / 2 : needed) {
+  const std::size_t hopeless = refusals.hopeless();
+  for (std::size_t bytes = wanted; bytes > needed; bytes /= 2) {
+    if (bytes >= hopeless) continue;
     *reserved = align_up(bytes, kMaxPageSize);
     if (void* const base = os::reserve(*reserved, kHeapSize); base != nullptr) return base;
-    if (bytes == needed) return nullptr;
+    refusals.note(bytes);
   }
+  *reserved = align_up(needed, kMaxPageSize);
+  return os::reserve(*reserved, kHeapSize);
 }
 
 }  // namespace

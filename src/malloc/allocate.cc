@@ -1,13 +1,11 @@
 #include "malloc/allocate.h"
 
 #include <cstring>
-#include <initializer_list>
 #include <optional>
 
 #include "arena/damage_log.h"
 #include "arena/registry.h"
 #include "base/zero.h"
-#include "cache/drain.h"
 #include "heap/block.h"
 #include "heap/footprint.h"
 #include "heap/large_mappings.h"
@@ -15,6 +13,7 @@
 #include "malloc/background.h"
 #include "malloc/foreign.h"
 #include "malloc/hardened.h"
+#include "malloc/pressure.h"
 #include "malloc/process.h"
 #include "malloc/report.h"
 #include "malloc/sampling.h"
@@ -73,29 +72,6 @@ Allocation allocate_pages(std::size_t size, std::size_t alignment) {
   if (run.pointer == nullptr && fits_heap) run = take_run_from_others(count, unit_alignment);
   if (run.pointer != nullptr) return {.pointer = run.pointer, .zeroed = run.zeroed};
   return prefers_mapping ? Allocation{} : allocate_mapping(size, alignment);
-}
-
-void report_damage_if_found() {
-  if (ARENITE_UNLIKELY(damage_log.any())) report_found_damage();
-}
-
-void flush_caches() {
-  void* const own = ready_cache().flush();
-  void* const others = drain_other_caches();
-  for (void* const refused : {own, others}) {
-    if (refused != nullptr) report_misuse(Misuse::kDoubleFree, refused);
-  }
-}
-
-// Address space and pages that are there but not in use go back, so that a failed request can be tried once more.
-bool relieve_pressure() {
-  flush_caches();
-  std::size_t released = large_mappings.end_waits();
-  registry.for_each([&](Arena& arena) {
-    released += arena.trim(0);
-    released += arena.release_reservations();
-  });
-  return released != 0;
 }
 
 Allocation try_allocate(std::size_t size, std::size_t alignment, BlockOrigin origin) {
@@ -324,7 +300,10 @@ ARENITE_NOINLINE Allocation allocate_any(std::size_t size, std::size_t alignment
   if (size >= kAddressSpace || alignment >= kAddressSpace) return {};
   start_background_if_wanted();
   Allocation result = try_allocate(size, alignment, origin);
-  if (ARENITE_UNLIKELY(result.pointer == nullptr) && relieve_pressure()) result = try_allocate(size, alignment, origin);
+  if (ARENITE_UNLIKELY(result.pointer == nullptr)) {
+    relieve_pressure();
+    result = try_allocate(size, alignment, origin);
+  }
   if (ARENITE_UNLIKELY(result.pointer == nullptr)) footprint.note_refusal();
   report_damage_if_found();
   if (result.pointer != nullptr && options.perturb() != 0) {
@@ -406,15 +385,6 @@ std::size_t usable_size(const void* pointer) {
   const Block block = find_block(pointer);
   if (block.kind == BlockKind::kNone) return is_foreign(pointer, block) ? usable_size_of_foreign(pointer) : 0;
   return inspect(pointer, block).requested;
-}
-
-bool trim_all(std::size_t pad) {
-  flush_caches();
-  large_mappings.end_waits();
-  std::size_t released = 0;
-  registry.for_each([&](Arena& arena) { released += arena.trim(pad); });
-  report_damage_if_found();
-  return released != 0;
 }
 
 }  // namespace arenite

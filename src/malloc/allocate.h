@@ -40,8 +40,5 @@ struct Resized {
 Resized reallocate(void* pointer, std::size_t size);
 // The bytes that the program may use of the block that starts at `pointer`; 0 if none does.
 std::size_t usable_size(const void* pointer);
-// Give back what is not in use: all threads' caches (those of running threads at their next slow calls), and of all
-// arenas all but `pad` bytes of each top. True if pages went to the system.
-bool trim_all(std::size_t pad);
 
 }  // namespace arenite

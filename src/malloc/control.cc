@@ -3,6 +3,7 @@
 
 #include "malloc/allocate.h"
 #include "malloc/exports.h"
+#include "malloc/pressure.h"
 #include "malloc/process.h"
 #include "observe/statistics.h"
 #include "os/console.h"

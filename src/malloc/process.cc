@@ -6,6 +6,7 @@
 #include "heap/large_mappings.h"
 #include "heap/sampled_slots.h"
 #include "malloc/background.h"
+#include "malloc/pressure.h"
 #include "malloc/report.h"
 #include "malloc/sampling.h"
 #include "os/console.h"
@@ -39,6 +40,7 @@ void for_each_shared_lock(Action action) {
 // In the order of their ranks.
 template <typename Action>
 void for_each_lock(Action action) {
+  action(pressure_lock());
   registry.for_each([&](Arena& arena) { action(arena.lock()); });
   for_each_shared_lock(action);
 }
@@ -59,6 +61,7 @@ void after_fork_in_parent() {
 // arenas then stay attached to vanished threads, or keep what these held.
 void after_fork_in_child() {
   os::forget_thread_number();
+  pressure_lock().after_fork_in_child(forking_thread);
   registry.for_each([](Arena& arena) {
     if (!arena.lock().after_fork_in_child(forking_thread)) arena.contain();
   });

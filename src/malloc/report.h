@@ -2,6 +2,7 @@
 // nothing.
 #pragma once
 
+#include "arena/damage_log.h"
 #include "base/attributes.h"
 #include "heap/block.h"
 #include "os/fault_handler.h"
@@ -15,6 +16,9 @@ ARENITE_COLD void report_misuse(Misuse kind, const void* pointer);
 // What damage has been found since the last call is told in the same way. The books are right again, without what is
 // contained.
 ARENITE_COLD void report_found_damage();
+inline void report_damage_if_found() {
+  if (ARENITE_UNLIKELY(damage_log.any())) report_found_damage();
+}
 
 // Memory has been touched that may not be; the process is about to end by that.
 ARENITE_COLD void report_fault(const os::Fault& fault);

@@ -15,6 +15,7 @@ namespace arenite::os {
 // In the order in which they may be taken. docs/locking.md says what each guards.
 enum class LockRank : std::uint8_t {
   kStart,     // one-time start-up
+  kPressure,  // while a thread relieves pressure
   kArena,     // one arena: never two of them at once, but for fork
   kMappings,  // one shard of the registry of large mappings
   kRegistry,  // the list of arenas and the list of free caches: last
