@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "base/attributes.h"
+#include "base/bits.h"
 #include "base/sealed.h"
 #include "os/clock.h"
 #include "os/memory.h"
@@ -71,13 +72,15 @@ void install_fork_handlers(const ForkHandlers& handlers) {
 
 void watch_for_raw_forks() {
   if (!has_other_threads() || __atomic_exchange_n(&watches_raw_forks, true, __ATOMIC_RELAXED)) return;
-  void* const page = map(page_size(), page_size());
-  if (page == nullptr) return;
-  if (system_call(SYS_madvise, as_argument(page), static_cast<long>(page_size()), MADV_WIPEONFORK) != 0) {
-    release(page, page_size());
+  const long bytes = as_argument(page_size());
+  const long page =
+      system_call(SYS_mmap, /*address=*/0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (failed(page)) return;
+  if (failed(system_call(SYS_madvise, page, bytes, MADV_WIPEONFORK))) {
+    system_call(SYS_munmap, page, bytes);
     return;
   }
-  auto* const word = static_cast<std::uint32_t*>(page);
+  auto* const word = static_cast<std::uint32_t*>(pointer_at(static_cast<std::uintptr_t>(page)));
   *word = 1;
   __atomic_store_n(&no_raw_fork, word, __ATOMIC_RELEASE);
 }

@@ -124,7 +124,7 @@ static void* work(void* argument) {
 }
 
 int main(int count, char** arguments) {
-  const double end = seconds_now() + (count > 1 ? atof(arguments[1]) : 2);
+  const double end = end_of_run(count, arguments, 2);
   page = (size_t)sysconf(_SC_PAGESIZE);
   REQUIRE(pthread_barrier_init(&barrier, NULL, kThreads + 1) == 0);
   pthread_t threads[kThreads];

@@ -1,5 +1,6 @@
 // Fork handlers of the program use the heap: in prepare, parent and child, registered before the first allocation of
 // the program and after. Other threads churn meanwhile, so that any lock held across handlers shows as a hang.
+// argument: for how many seconds; by default so many times as kForks says
 #include "support.h"
 
 enum { kThreads = 3, kForks = 200 };
@@ -32,14 +33,14 @@ static void* churn(void* argument) {
   return NULL;
 }
 
-int main(void) {
+int main(int count, char** arguments) {
   use_heap();
   REQUIRE(pthread_atfork(use_heap, use_heap, use_heap) == 0);
   pthread_t threads[kThreads];
   for (uintptr_t i = 0; i < kThreads; i++) start_thread(&threads[i], churn, (void*)i);
-  alarm(55);
-  const double end = seconds_now() + 10;
-  for (int i = 0; i < kForks && seconds_now() < end; i++) {
+  alarm(count > 1 ? 0 : 55);
+  const double end = end_of_run(count, arguments, 10);
+  for (int i = 0; (count > 1 || i < kForks) && seconds_now() < end; i++) {
     handlers_run = 0;
     const pid_t child = fork();
     REQUIRE(child >= 0);

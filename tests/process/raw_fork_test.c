@@ -1,5 +1,6 @@
 // Children that are made without any fork handler, by the system call alone or by _Fork, while other threads are in the
 // middle of their calls: each can use the heap, and fork again.
+// argument: for how many seconds; by default so many times as kForks says
 #include "support.h"
 
 enum { kThreads = 4, kForks = 400 };
@@ -48,12 +49,12 @@ static void be_child(int number) {
   REQUIRE(wait_for(grandchild, 15) == 0);
 }
 
-int main(void) {
+int main(int count, char** arguments) {
   pthread_t threads[kThreads];
   for (uintptr_t i = 0; i < kThreads; i++) start_thread(&threads[i], churn, (void*)i);
   use_heap(1, 1000);
-  const double end = seconds_now() + 2;
-  for (int i = 0; i < kForks && seconds_now() < end; i++) {
+  const double end = end_of_run(count, arguments, 2);
+  for (int i = 0; (count > 1 || i < kForks) && seconds_now() < end; i++) {
     const pid_t child = raw_fork(i % 2);
     REQUIRE(child >= 0);
     if (child == 0) {

@@ -77,6 +77,11 @@ __attribute__((unused)) static int is_hardened(void) {
   return options != NULL && strstr(options, "harden") != NULL;
 }
 
+// When a test is to end: it may be told, in seconds, as its argument.
+__attribute__((unused)) static double end_of_run(int count, char** arguments, double usual_seconds) {
+  return seconds_now() + (count > 1 ? atof(arguments[1]) : usual_seconds);
+}
+
 __attribute__((unused)) static void sleep_milliseconds(long milliseconds) {
   struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
   nanosleep(&time, NULL);
