@@ -61,6 +61,7 @@ struct StoreUse {
   bool draining = false;         // somebody takes what is cached home; the thread waits in its next slow path
   bool has_holes = false;        // nulls may stand between the entries of the magazines
   bool busy_before_fork = false;
+  std::uint8_t forks_under_way = 0;     // more than one where a handler forks in the middle of a fork
   bool asked = false;                   // the thread is to give everything home at its next slow path
   std::uint32_t slow_paths = 0;         // of frees
   std::uint32_t slow_paths_before = 0;  // at the last drain_idle_caches()

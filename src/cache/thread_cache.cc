@@ -362,6 +362,7 @@ void* ThreadCache::end() {
 void ThreadCache::before_fork() {
   if (store_ == nullptr) return;
   StoreUse& use = store_->use;
+  if (use.forks_under_way++ != 0) return;
   use.busy_before_fork = relaxed_load(&use.busy);
   for (;; os::nap_for_others(kDrainMicroseconds)) {
     __atomic_store_n(&use.busy, true, __ATOMIC_SEQ_CST);
@@ -371,11 +372,13 @@ void ThreadCache::before_fork() {
 }
 
 void ThreadCache::note_raw_fork() {
-  if (store_ != nullptr) store_->use.busy_before_fork = store_->use.busy;
+  if (store_ != nullptr && store_->use.forks_under_way++ == 0) store_->use.busy_before_fork = store_->use.busy;
 }
 
 void ThreadCache::after_fork_in_parent() {
-  if (store_ != nullptr) relaxed_store(&store_->use.busy, store_->use.busy_before_fork);
+  // A thread that has got its store since, in another fork handler, has nothing to restore.
+  if (store_ == nullptr || store_->use.forks_under_way == 0 || --store_->use.forks_under_way != 0) return;
+  relaxed_store(&store_->use.busy, store_->use.busy_before_fork);
 }
 
 void ThreadCache::after_fork_in_child() {

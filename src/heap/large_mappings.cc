@@ -268,6 +268,8 @@ std::size_t LargeMappings::end_waits() {
     }
     if (pointer != nullptr) released += end_wait(pointer);
   }
+  while (release_stranded()) {
+  }
   return released;
 }
 
@@ -299,19 +301,20 @@ void LargeMappings::leave(const void* pointer, std::size_t bytes, bool left) {
 }
 
 // One of them is tried.
-void LargeMappings::release_stranded() {
-  if (ARENITE_LIKELY(relaxed_load(&stranded_) == 0)) return;
+bool LargeMappings::release_stranded() {
+  if (ARENITE_LIKELY(relaxed_load(&stranded_) == 0)) return false;
   for (Shard& shard : shards_) {
     const os::LockGuard guard(shard.lock);
     for (std::size_t at = 0; at < shard.capacity; ++at) {
       Entry& entry = shard.entries[at];
       if (entry.address == 0 || entry.state != State::kStranded) continue;
-      if (!entry.release()) return;
+      if (!entry.release()) return false;
       shard.erase(&entry);
       __atomic_sub_fetch(&stranded_, 1, __ATOMIC_RELAXED);
-      return;
+      return true;
     }
   }
+  return false;
 }
 
 void* LargeMappings::resize(void* pointer, std::size_t bytes) {

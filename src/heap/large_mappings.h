@@ -53,7 +53,8 @@ class LargeMappings {
   // refuses.
   void* resize(void* pointer, std::size_t bytes);
 
-  // Those that wait after they have been given back leave now. The bytes of address space released.
+  // Those that wait after they have been given back leave now, and so do stranded ones if the system allows. The bytes
+  // of address space released, without the stranded.
   std::size_t end_waits();
 
   LargeFigures figures() const;
@@ -120,7 +121,7 @@ class LargeMappings {
   bool set_state(const void* pointer, std::size_t bytes, State from, State to);
   void leave(const void* pointer, std::size_t bytes, bool left);
   void unmap(const Entry& entry);
-  void release_stranded();
+  bool release_stranded();
   void count_change(std::ptrdiff_t count, std::ptrdiff_t bytes);
 
   static constexpr std::size_t kMostWaiting = 64;

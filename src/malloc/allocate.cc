@@ -372,7 +372,8 @@ Resized reallocate(void* pointer, std::size_t size) {
   const Allocation moved = allocate_for_growth(size, block.bytes);
   if (moved.pointer == nullptr) {
     if (bytes_for(size) > block.bytes) return {};
-    relaxed_store(&shrink_was_refused, true);  // a block that only shrinks can stay where it is
+    relaxed_store(&shrink_was_refused, true);  // a block that has room for it can stay where it is
+    mark_block(pointer, block, size, BlockOrigin::kMalloc);
     return {.pointer = pointer};
   }
   std::memcpy(moved.pointer, pointer, size < state.requested ? size : state.requested);

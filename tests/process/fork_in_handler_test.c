@@ -88,8 +88,16 @@ static void fork_here(Work* work) {
   if (child > 0) __atomic_add_fetch(&children, 1, __ATOMIC_RELAXED);
 }
 
+static void take_signals(int how) {
+  sigset_t alarms;
+  sigemptyset(&alarms);
+  sigaddset(&alarms, SIGALRM);
+  REQUIRE(pthread_sigmask(how, &alarms, NULL) == 0);
+}
+
 static void* work_in_thread(void* argument) {
   Work work = {.random = (uintptr_t)argument};
+  take_signals(SIG_UNBLOCK);
   while (!stop) step(&work);
   finish(&work);
   return NULL;
@@ -118,12 +126,9 @@ int main(int count, char** arguments) {
   }
   finish(&work);
 
+  take_signals(SIG_BLOCK);  // a child of this thread would wait for the others
   pthread_t threads[kThreads];
   for (uintptr_t i = 0; i < kThreads; i++) start_thread(&threads[i], work_in_thread, (void*)i);
-  sigset_t alarms;
-  sigemptyset(&alarms);
-  sigaddset(&alarms, SIGALRM);
-  pthread_sigmask(SIG_BLOCK, &alarms, NULL);  // a child of this thread would wait for the others
   while (seconds_now() < end + half) sleep_milliseconds(5);
   set_interval(0);
   stop = 1;
