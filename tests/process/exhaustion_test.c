@@ -25,10 +25,22 @@ static void release(size_t count, size_t start, size_t step) {
   }
 }
 
+// An aligned block has more room than it was asked for: without memory for another place it grows where it is.
+static void grow_in_place(void) {
+  void* const block = memalign(4096, 100);
+  REQUIRE(block != NULL);
+  const size_t count = fill_up(1000);
+  unsigned char* const grown = (unsigned char*)realloc(block, 200);
+  if (grown != NULL) memset(grown, 1, 200);
+  release(count, 0, 1);
+  free(grown == NULL ? block : grown);
+}
+
 int main(void) {
   const rlim_t now = (rlim_t)status_kib("VmSize") * KIB;
   const struct rlimit limit = {now + 300 * MIB, RLIM_INFINITY};
   REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+  grow_in_place();
   static const size_t sizes[] = {1000, 9000, 100000, 1500000};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
     size_t first_count = 0;
