@@ -3,56 +3,17 @@
 // threads finish with right results, and the damaged arena is passed over by whatever else walks the arenas.
 //
 // argument: how often each kind of damage is done in each of the two ways; 2 by default
+#include "damage.h"
+
 #include "support.h"
+#include "work.h"
 
-enum { kThreads = 3, kBlocks = 200, kRounds = 10 };
+enum { kThreads = 3, kSteps = 2000 };
 
-static const size_t kWindow = 64 * MIB;
-
-static char* base_of(void* block) { return (char*)((uintptr_t)block & ~(uintptr_t)(kWindow - 1)); }
-
-// All that an overflow in either direction reaches before it meets memory without access.
-static void around_a_block(char* block) {
-  for (ptrdiff_t at = -32; at < 4096; at++) block[at] = 0x41;
-}
-static void start_of_a_heap(char* block) { memset(base_of(block), 0x41, 64); }
-static void header_of_a_heap(char* block) { memset(base_of(block), 0x41, 16384); }
-static void end_of_the_header(char* block) { memset(base_of(block) + 8192, 0xff, 8192); }
-static void spans_of_a_heap(char* block) { memset(base_of(block) + 16384, 0x41, 4096 * 14); }
-static void zeroed_header(char* block) { memset(base_of(block), 0, 16384); }
-static void zeroed_spans(char* block) { memset(base_of(block) + 16384, 0, 4096 * 14); }
-
-typedef struct {
-  const char* name;
-  void (*damage)(char* block);
-  int is_found;  // by the books themselves
-} Kind;
-
-static const Kind kinds[] = {
-    {"around a block", around_a_block, 0},        {"start of a heap", start_of_a_heap, 1},
-    {"header of a heap", header_of_a_heap, 1},    {"end of the header", end_of_the_header, 0},
-    {"spans of a heap", spans_of_a_heap, 1},      {"zeroed header", zeroed_header, 1},
-    {"zeroed span descriptors", zeroed_spans, 1},
-};
-
-static const size_t sizes[] = {16, 100, 600, 3000, 20000, 50000, 200000};
-enum { kSizes = sizeof sizes / sizeof *sizes };
-
-static void* work(void* argument) {
-  uint64_t random = (uint64_t)(uintptr_t)argument;
-  static __thread unsigned char* blocks[kBlocks];
-  static __thread size_t lengths[kBlocks];
-  for (int step = 0; step < kRounds * kBlocks; step++) {
-    const size_t slot = next_random(&random) % kBlocks;
-    if (blocks[slot] != NULL) {
-      if (!holds(blocks[slot], lengths[slot], (unsigned)slot)) fail("an unharmed thread found a wrong byte");
-      free(blocks[slot]);
-    }
-    lengths[slot] = sizes[next_random(&random) % kSizes];
-    blocks[slot] = (unsigned char*)malloc(lengths[slot]);
-    if (blocks[slot] == NULL) fail("an unharmed thread got no memory");
-    fill(blocks[slot], lengths[slot], (unsigned)slot);
-  }
+static void* work_a_while(void* argument) {
+  static __thread Work work = {.never_resizes = 1};
+  work.random = (uintptr_t)argument;
+  for (int i = 0; i < kSteps; i++) step(&work);
   return NULL;
 }
 
@@ -76,7 +37,7 @@ static void* do_damage(void* argument) {
 static void live_with_damage(void) {
   pthread_t threads[kThreads];
   pthread_t damager;
-  for (int i = 0; i < kThreads; i++) start_thread(&threads[i], work, (void*)(uintptr_t)(i + 1));
+  for (int i = 0; i < kThreads; i++) start_thread(&threads[i], work_a_while, (void*)(uintptr_t)(i + 1));
   start_thread(&damager, do_damage, NULL);
   join_thread(damager);
   for (int i = 0; i < kThreads; i++) join_thread(threads[i]);
@@ -124,7 +85,7 @@ static void run(const Kind* kind, int action, int number) {
 int main(int count, char** arguments) {
   const int runs = count > 1 ? atoi(arguments[1]) : 2;
   for (int number = 0; number < runs; number++) {
-    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+    for (size_t kind = 0; kind < kKinds; kind++) {
       run(&kinds[kind], 3, number);
       run(&kinds[kind], 1, number);
     }

@@ -39,7 +39,7 @@ int main(int count, char** arguments) {
   pthread_t threads[kThreads];
   for (uintptr_t i = 0; i < kThreads; i++) start_thread(&threads[i], churn, (void*)i);
   alarm(count > 1 ? 0 : 55);
-  const double end = end_of_run(count, arguments, 10);
+  const double end = seconds_now() + run_time(count, arguments, 10);
   for (int i = 0; (count > 1 || i < kForks) && seconds_now() < end; i++) {
     handlers_run = 0;
     const pid_t child = fork();

@@ -30,17 +30,14 @@ static void* churn(void* argument) {
   return NULL;
 }
 
-static pid_t raw_fork(int by_libc) {
-  if (by_libc && _Fork != NULL) return _Fork();
-  return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-}
+static pid_t fork_without_handlers(int by_libc) { return by_libc && _Fork != NULL ? _Fork() : raw_fork(); }
 
 static void be_child(int number) {
   alarm(20);
   use_heap((uint64_t)number, 3000);
   if (number % 10 != 0) return;
   malloc_trim(0);
-  const pid_t grandchild = number % 20 == 0 ? fork() : raw_fork(0);
+  const pid_t grandchild = number % 20 == 0 ? fork() : raw_fork();
   REQUIRE(grandchild >= 0);
   if (grandchild == 0) {
     use_heap((uint64_t)number, 1000);
@@ -53,9 +50,9 @@ int main(int count, char** arguments) {
   pthread_t threads[kThreads];
   for (uintptr_t i = 0; i < kThreads; i++) start_thread(&threads[i], churn, (void*)i);
   use_heap(1, 1000);
-  const double end = end_of_run(count, arguments, 2);
+  const double end = seconds_now() + run_time(count, arguments, 2);
   for (int i = 0; (count > 1 || i < kForks) && seconds_now() < end; i++) {
-    const pid_t child = raw_fork(i % 2);
+    const pid_t child = fork_without_handlers(i % 2);
     REQUIRE(child >= 0);
     if (child == 0) {
       be_child(i);

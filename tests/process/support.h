@@ -77,9 +77,9 @@ __attribute__((unused)) static int is_hardened(void) {
   return options != NULL && strstr(options, "harden") != NULL;
 }
 
-// When a test is to end: it may be told, in seconds, as its argument.
-__attribute__((unused)) static double end_of_run(int count, char** arguments, double usual_seconds) {
-  return seconds_now() + (count > 1 ? atof(arguments[1]) : usual_seconds);
+// For how many seconds the program is to run: its argument, if there is one.
+__attribute__((unused)) static double run_time(int count, char** arguments, double by_default) {
+  return count > 1 ? atof(arguments[1]) : by_default;
 }
 
 __attribute__((unused)) static void sleep_milliseconds(long milliseconds) {
@@ -162,6 +162,11 @@ __attribute__((unused)) static int wait_for(pid_t child, double seconds) {
     }
     sleep_milliseconds(1);
   }
+}
+
+// A child without any fork handler.
+__attribute__((unused)) static pid_t raw_fork(void) {
+  return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 }
 
 // The test goes on with these options besides those that it was started with.

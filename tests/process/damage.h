@@ -1,0 +1,37 @@
+// What a program can do to the books of an arena, given one of its own blocks there.
+#ifndef ARENITE_TESTS_PROCESS_DAMAGE_H
+#define ARENITE_TESTS_PROCESS_DAMAGE_H
+
+#include "support.h"
+
+static const size_t kWindow = 64 * MIB;
+
+static char* base_of(void* block) { return (char*)((uintptr_t)block & ~(uintptr_t)(kWindow - 1)); }
+
+// All that an overflow in either direction reaches before it meets memory without access.
+static void around_a_block(char* block) {
+  for (ptrdiff_t at = -32; at < 4096; at++) block[at] = 0x41;
+}
+static void start_of_a_heap(char* block) { memset(base_of(block), 0x41, 64); }
+static void header_of_a_heap(char* block) { memset(base_of(block), 0x41, 16384); }
+static void end_of_the_header(char* block) { memset(base_of(block) + 8192, 0xff, 8192); }
+static void spans_of_a_heap(char* block) { memset(base_of(block) + 16384, 0x41, 4096 * 14); }
+static void zeroed_header(char* block) { memset(base_of(block), 0, 16384); }
+static void zeroed_spans(char* block) { memset(base_of(block) + 16384, 0, 4096 * 14); }
+
+typedef struct {
+  const char* name;
+  void (*damage)(char* block);
+  int is_found;  // by the books themselves
+} Kind;
+
+static const Kind kinds[] = {
+    {"around a block", around_a_block, 0},        {"start of a heap", start_of_a_heap, 1},
+    {"header of a heap", header_of_a_heap, 1},    {"end of the header", end_of_the_header, 0},
+    {"spans of a heap", spans_of_a_heap, 1},      {"zeroed header", zeroed_header, 1},
+    {"zeroed span descriptors", zeroed_spans, 1},
+};
+
+enum { kKinds = sizeof kinds / sizeof *kinds };
+
+#endif
