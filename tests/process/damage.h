@@ -22,7 +22,7 @@ static void zeroed_spans(char* block) { memset(base_of(block) + 16384, 0, 4096 *
 typedef struct {
   const char* name;
   void (*damage)(char* block);
-  int is_found;  // by the books themselves
+  int is_found;  // by the books themselves; what is not may reach blocks of the same arena
 } Kind;
 
 static const Kind kinds[] = {
