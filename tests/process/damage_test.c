@@ -14,7 +14,7 @@ enum { kThreads = 3, kSteps = 2000 };
 static void* work_a_while(void* argument) {
   static __thread Work work = {.never_resizes = 1};
   work.random = (uintptr_t)argument;
-  for (int i = 0; i < kSteps; i++) step(&work);
+  for (int i = 0; i < kSteps; i++) step_between_damage(&work);
   return NULL;
 }
 
@@ -26,7 +26,7 @@ static void* do_damage(void* argument) {
   static char* blocks[2000];
   for (int i = 0; i < 2000; i++) REQUIRE((blocks[i] = (char*)malloc(64 + (size_t)i % 5 * 16)) != NULL);
   for (int i = 0; i < 2000; i += 2) free(blocks[i]);
-  kind_now->damage(blocks[1]);
+  damage_between_calls(kind_now, blocks[1]);
   for (int i = 0; i < 3000; i++) {
     char* const block = (char*)hide(malloc(64 + (size_t)i % 5 * 16));
     REQUIRE(block != NULL);
@@ -38,6 +38,7 @@ static void* do_damage(void* argument) {
 }
 
 static void live_with_damage(void) {
+  set_up_calls();
   pthread_t threads[kThreads];
   pthread_t damager;
   const int workers = others_work() ? kThreads : 0;

@@ -9,9 +9,6 @@
 
 enum { kDamagers = 12, kWorkers = 2, kOwn = 400 };
 
-// Held for writing while damage is done: in the middle of a call it could undo what the call has just seen to be right.
-static pthread_rwlock_t calls;
-
 static int stop;
 static int damagers_left;
 
@@ -20,11 +17,7 @@ static int goes_on(void) { return !__atomic_load_n(&stop, __ATOMIC_RELAXED); }
 static void* work_on(void* argument) {
   static __thread Work work = {.never_resizes = 1};
   work.random = (uintptr_t)argument;
-  while (goes_on()) {
-    pthread_rwlock_rdlock(&calls);
-    step(&work);
-    pthread_rwlock_unlock(&calls);
-  }
+  while (goes_on()) step_between_damage(&work);
   return NULL;
 }
 
@@ -47,9 +40,7 @@ static const Kind* kind_of(uint64_t number) {
 static void* do_damage(void* argument) {
   char* blocks[kOwn];
   for (int i = 0; i < kOwn; i++) REQUIRE((blocks[i] = (char*)malloc(64 + (size_t)i % 5 * 16)) != NULL);
-  pthread_rwlock_wrlock(&calls);
-  kind_of((uintptr_t)argument)->damage(blocks[1]);
-  pthread_rwlock_unlock(&calls);
+  damage_between_calls(kind_of((uintptr_t)argument), blocks[1]);
   for (int i = 0; i < kOwn; i++) free(blocks[i]);
   for (size_t i = 0; i < kOwn; i++) {
     char* const block = (char*)hide(malloc(i * 20));
@@ -88,10 +79,7 @@ static void fork_once(uint64_t number) {
 // One process has only so many arenas to lose.
 static void live_with_damage(uint64_t seed) {
   mallopt(M_CHECK_ACTION, 0);
-  pthread_rwlockattr_t attributes;
-  REQUIRE(pthread_rwlockattr_init(&attributes) == 0);
-  REQUIRE(pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) == 0);
-  REQUIRE(pthread_rwlock_init(&calls, &attributes) == 0);
+  set_up_calls();
   damagers_left = kDamagers;
   pthread_t threads[kWorkers + 1];
   for (uintptr_t i = 0; i < kWorkers; i++) start_thread(&threads[i], work_on, (void*)(uintptr_t)(seed + i));
