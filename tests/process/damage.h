@@ -35,6 +35,8 @@ static const Kind kinds[] = {
 
 enum { kKinds = sizeof kinds / sizeof *kinds };
 
+static int has_one_arena(void) { return getenv("MALLOC_ARENA_MAX") != NULL; }
+
 // Held for writing while damage is done: in the middle of a call it could undo what the call has just seen to be right.
 static pthread_rwlock_t calls;
 

@@ -52,7 +52,7 @@ static void* do_damage(void* argument) {
 }
 
 static void* do_all_damage(void* argument) {
-  for (uintptr_t i = 0; i < kDamagers; i++) {
+  for (uintptr_t i = 0; __atomic_load_n(&damagers_left, __ATOMIC_RELAXED) != 0; i++) {
     pthread_t damager;
     start_thread(&damager, do_damage, (void*)((uintptr_t)argument + i));
     join_thread(damager);
@@ -76,11 +76,11 @@ static void fork_once(uint64_t number) {
   if (status != 0) fail("a child ended with status 0x%x", (unsigned)status);
 }
 
-// One process has only so many arenas to lose.
+// One process has only so many arenas to lose; blocks are then mappings of their own, with no books around them.
 static void live_with_damage(uint64_t seed) {
   mallopt(M_CHECK_ACTION, 0);
   set_up_calls();
-  damagers_left = kDamagers;
+  damagers_left = has_one_arena() ? 1 : kDamagers;
   pthread_t threads[kWorkers + 1];
   for (uintptr_t i = 0; i < kWorkers; i++) start_thread(&threads[i], work_on, (void*)(uintptr_t)(seed + i));
   start_thread(&threads[kWorkers], trim, NULL);
