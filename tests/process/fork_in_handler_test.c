@@ -70,7 +70,7 @@ static void step_and_end(Work* work) {
 
 static void finish(Work* work) {
   work_here = NULL;
-  for (size_t slot = 0; slot < kBlocks; slot++) free(work->blocks[slot]);
+  end_work(work);
 }
 
 // Reads all lines, or some: where the file is read is shared with children. Writes others to a stream of their own.

@@ -2,6 +2,7 @@
 // middle of their calls: each can use the heap, and fork again.
 // argument: for how many seconds; by default so many times as kForks says
 #include "support.h"
+#include "work.h"
 
 enum { kThreads = 4, kForks = 400 };
 
@@ -11,16 +12,9 @@ __attribute__((weak)) pid_t _Fork(void);
 static int stop;
 
 static void use_heap(uint64_t random, int steps) {
-  void* blocks[100] = {NULL};
-  for (int i = 0; i < steps; i++) {
-    const uint64_t value = next_random(&random);
-    void** const block = &blocks[value % 100];
-    free(*block);
-    *block = malloc(1 + (value >> 8) % ((value >> 40) % 32 == 0 ? 300000 : 3000));
-    REQUIRE(*block != NULL);
-    *(char*)*block = 1;
-  }
-  for (int i = 0; i < 100; i++) free(blocks[i]);
+  Work work = {.random = random};
+  for (int i = 0; i < steps; i++) step(&work);
+  end_work(&work);
 }
 
 static void* churn(void* argument) {

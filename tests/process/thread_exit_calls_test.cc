@@ -3,7 +3,7 @@
 // rounds. Threads end in every way there is: some return, some call pthread_exit, some are cancelled, some are
 // detached; some have the smallest stack. Thousands of them must not make the process grow.
 //
-// argument: for how many seconds; 600 threads at least, which is the default
+// argument: for how many seconds; 1500 threads at least, which is the default
 #include <climits>
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kKeys = 4;
 constexpr unsigned kBlocks = 40;
-constexpr int kThreads = 600;
+constexpr int kThreads = 1500;
 
 pthread_key_t keys[kKeys];
 

@@ -46,4 +46,11 @@ static void step(Work* work) {
   change_block(work, slot, random_size(value), !work->never_resizes && (value >> 50) % 4 == 0);
 }
 
+__attribute__((unused)) static void end_work(Work* work) {
+  for (size_t slot = 0; slot < kBlocks; slot++) {
+    check_block(work, slot);
+    free(work->blocks[slot]);
+  }
+}
+
 #endif
