@@ -3,6 +3,7 @@
 #include "base/checks.h"
 #include "heap/footprint.h"
 #include "heap/heap_table.h"
+#include "heap/span_guard.h"
 #include "os/clock.h"
 #include "os/memory.h"
 #include "os/memory_limit.h"
@@ -208,7 +209,7 @@ bool Arena::give_to_span(Heap& heap, void* slot) {
   if (span.all_free()) {
     if (!is_plausible(heap, first)) return drop_slot(heap, first, cls);
     purge_rule_.remove_slack(span.unpurged());
-    give_units(heap, close_span(heap, first));
+    give_span(heap, first);
   } else if (partial_hint_[cls.value] == nullptr || &heap < partial_hint_[cls.value]) {
     partial_hint_[cls.value] = &heap;
   }
@@ -225,11 +226,24 @@ Heap* Arena::lowest_partial(ClassIndex cls) {
 
 bool Arena::open_new_span(ClassIndex cls) {
   const SizeClass& info = size_class(cls);
-  const UnitsOf taken = take_units(info.kind, {info.span_units}, {1}, /*may_grow=*/true);
+  const UnitCount count{info.span_units};
+  const bool guarded = wants_span_guards();
+  const UnitsOf taken = take_units(info.kind, guarded ? count + UnitCount{1} : count, {1}, /*may_grow=*/true);
   if (taken.heap == nullptr) return false;
-  open_span(*taken.heap, taken.units.range, cls);
+  const UnitRange range{.first = taken.units.range.first, .count = count};
+  open_span(*taken.heap, range, cls);
+  if (guarded && !place_span_guard(*taken.heap, range.end())) {
+    give_units(*taken.heap, {.first = range.end(), .count = {1}});
+  }
   partial_hint_[cls.value] = taken.heap;  // there was none
   return true;
+}
+
+// An all-free slot span; what its guard covers is clean.
+void Arena::give_span(Heap& heap, UnitIndex first) {
+  const UnitRange range = close_span(heap, first);
+  if (remove_span_guard(heap, range.end())) heap.give_units({.first = range.end(), .count = {1}});
+  give_units(heap, range);
 }
 
 // What is ready comes first, in order of address; then a heap that can grow; then a new heap.
@@ -437,7 +451,7 @@ std::size_t Arena::purge(PurgeBatch& batch, os::PurgeWay way) {
     } else if (piece.kind == PurgePiece::Kind::kSlots) {
       const ClassIndex cls = piece.heap->span_at(piece.span).cls;
       if (end_slots(piece)) {
-        give_units(*piece.heap, close_span(*piece.heap, piece.span));
+        give_span(*piece.heap, piece.span);
       } else if (partial_hint_[cls.value] == nullptr || piece.heap < partial_hint_[cls.value]) {
         partial_hint_[cls.value] = piece.heap;
       }

@@ -129,6 +129,7 @@ class alignas(kLinkAlignment) Arena {
 
   Heap* lowest_partial(ClassIndex cls);
   bool open_new_span(ClassIndex cls);
+  void give_span(Heap& heap, UnitIndex first);
   std::size_t take_from_span(Heap& heap, UnitIndex span, ClassIndex cls, void** out, std::size_t want);
   std::size_t take_from_stock(ClassIndex cls, void** out, std::size_t want);
   bool give_back(Heap& heap, void* slot);

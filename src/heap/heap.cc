@@ -458,7 +458,7 @@ void Heap::check_invariants() const {
     }
     const Span& span = span_at(unit);
     ARENITE_CHECK(span.cls.value != 0 && span.units_before == 0 && span.units != 0);
-    if (span.cls != kRunClass && span.cls != kHeldClass && span.cls != kContainedClass) {
+    if (span.cls.value <= kClassCount) {
       check_span(*this, unit);
       const bool listed = const_cast<Heap*>(this)->partial_spans(span.cls).test(unit.value);
       ARENITE_CHECK(listed == span.can_give());

@@ -16,9 +16,10 @@ struct SlotPlace {
 
 SlotPlace slot_place_of(const Heap& heap, const void* pointer) {
   if (heap.kind() == HeapKind::kRuns) return {};
-  const UnitIndex first = heap.span_start(heap.unit_of(pointer));
+  const UnitIndex unit = heap.unit_of(pointer);
+  const UnitIndex first = heap.span_start(unit);
   const Span& span = heap.span_at(first);
-  if (!heap.owns_class(span.cls)) return {};
+  if (!heap.owns_class(span.cls) || unit >= first + UnitCount{span.units}) return {};
   const std::uintptr_t start = heap.address_of_unit(first);
   const std::size_t slot_size = size_class(span.cls).slot_size;
   return {.span = &span, .slot = start + (address_of(pointer) - start) / slot_size * slot_size};
@@ -74,6 +75,19 @@ void describe_sampled(Description& description, const void* pointer) {
   description.add_decimal(block.requested).add(" bytes at ").add_hex(block.start);
 }
 
+// What lies in front of a guard, and behind it: one of them has been left.
+void describe_span_guard(Description& description, const Heap& heap, UnitIndex guard) {
+  description.add("in a guard");
+  const auto add_neighbour = [&](const char* where, UnitIndex unit) {
+    const Span* const span = slot_place_of(heap, pointer_at(heap.address_of_unit(unit))).span;
+    if (span == nullptr) return;
+    description.add(where).add("slots of ").add_decimal(size_class(span->cls).slot_size).add(" bytes");
+    description.add(" (class ").add_decimal(span->cls.value).add(')');
+  };
+  add_neighbour(" behind ", guard - UnitCount{1});
+  add_neighbour(" and in front of ", guard + UnitCount{1});
+}
+
 }  // namespace
 
 void describe(const void* pointer, Description* text) {
@@ -98,6 +112,8 @@ void describe(const void* pointer, Description* text) {
     description.add("a live run of ").add_decimal(block.bytes).add(" bytes");
   } else if (heap.kind() == HeapKind::kRuns) {
     describe_run(description, heap, pointer);
+  } else if (const UnitIndex unit = heap.unit_of(pointer); heap.span_at(unit).cls == kGuardClass) {
+    describe_span_guard(description, heap, unit);
   } else if (const SlotPlace place = slot_place_of(heap, pointer); place.span != nullptr) {
     describe_slot(description, heap, pointer, place);
   } else {

@@ -145,6 +145,11 @@ bool guard(void* address, std::size_t bytes) {
   return succeeded(system_call(SYS_madvise, as_argument(address), as_argument(bytes), kInstallGuard));
 }
 
+bool unguard(void* address, std::size_t bytes) {
+  constexpr long kRemoveGuard = 103;
+  return succeeded(system_call(SYS_madvise, as_argument(address), as_argument(bytes), kRemoveGuard));
+}
+
 bool advise_huge(void* address, std::size_t bytes, bool wanted) {
   const int advice = wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
   return succeeded(system_call(SYS_madvise, as_argument(address), as_argument(bytes), advice));

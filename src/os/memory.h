@@ -38,6 +38,8 @@ void* move(void* address, std::size_t old_bytes, std::size_t new_bytes);
 
 // No access to usable pages of a mapping, without a mapping of their own. False where the kernel cannot (before 6.13).
 bool guard(void* address, std::size_t bytes);
+// Access again to what guard() has taken it from; zero-filled.
+bool unguard(void* address, std::size_t bytes);
 
 // Ask the kernel to use transparent huge pages in the range, or not to. False where it has none.
 bool advise_huge(void* address, std::size_t bytes, bool wanted);

@@ -29,6 +29,7 @@ inline constexpr unsigned kClassCount = 44;
 inline constexpr ClassIndex kRunClass{63};
 inline constexpr ClassIndex kHeldClass{62};       // free units that are being given back: not a class of any slot
 inline constexpr ClassIndex kContainedClass{61};  // of a span that was found damaged
+inline constexpr ClassIndex kGuardClass{60};      // a unit without access behind a slot span
 
 // The four kinds of heap, by what one byte of the granule map describes.
 enum class HeapKind : std::uint8_t { kGranule16, kGranule64, kGranule256, kRuns };

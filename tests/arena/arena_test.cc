@@ -228,6 +228,42 @@ TEST_F(ArenaTest, SoTheyDoWhenSystemCallsFail) {
   user_.check_figures();
 }
 
+// With guards inside of mappings, with mapped ones, and where system calls fail.
+TEST_F(ArenaTest, SoTheyDoWithGuardsBehindSpans) {
+  options.set(OptionIndex::harden, feature_bit(Feature::guards));
+  options.set(OptionIndex::reservation, 1_MiB);
+  std::mt19937_64 random(14);
+  for (int step = 0; step < 1500; ++step) {
+    if (step % 100 == 0) fake::have_guards(random() % 2 == 0);
+    if (step >= 1000 && random() % 2 == 0) fake::fail_call(1 + random() % 4);
+    random_step(arena_, user_, random);
+  }
+  fake::allow_all();
+  user_.check_all();
+  user_.check_figures();
+}
+
+TEST_F(ArenaTest, BehindEachSpanComesAGuardThatGoesWithIt) {
+  options.set(OptionIndex::harden, feature_bit(Feature::guards));
+  std::mt19937_64 random(15);
+  for (const bool inside : {false, true}) {
+    fake::have_guards(inside);
+    for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) user_.take_slots({cls}, 200);
+    for (const ArenaUser::Slot& slot : user_.slots()) {
+      const Heap& heap = Heap::of(slot.place);
+      const UnitIndex first = heap.span_start(heap.unit_of(slot.place));
+      const UnitIndex guard = first + UnitCount{size_class(slot.cls).span_units};
+      ASSERT_EQ(heap.span_at(guard).cls, kGuardClass);
+      ASSERT_FALSE(fake::is_usable(pointer_at(heap.address_of_unit(guard)), 1));
+    }
+    user_.give_slots(SIZE_MAX, random);
+    arena_.trim(0);
+    arena_.check_invariants();
+    EXPECT_EQ(arena_.figures().heaps.free_units, 0U) << "all has come together again";
+    EXPECT_LT(arena_.figures().heaps.top, 3 * kMaxPageSize);
+  }
+}
+
 TEST_F(ArenaTest, ATakeGivesAtLeastOneAndAtMostWhatIsWanted) {
   for (std::uint8_t cls = 1; cls <= kClassCount; ++cls) {
     for (const std::size_t want : {1U, 2U, 64U}) {

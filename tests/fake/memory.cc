@@ -17,7 +17,7 @@ namespace arenite::fake {
 
 namespace {
 
-enum class State : std::uint8_t { kReserved, kReadable, kUsable };
+enum class State : std::uint8_t { kReserved, kReadable, kUsable, kGuarded };
 
 struct Range {
   std::uintptr_t end;
@@ -25,9 +25,9 @@ struct Range {
   std::size_t huge_page;  // 0: of usual pages
 };
 
-constexpr const char* kNames[kCalls] = {"reserve", "reserve_at",  "commit",      "make_readable", "purge",
-                                        "replace", "decommit",    "release",     "map",           "resize_in_place",
-                                        "move",    "advise_huge", "commit_huge", "map_huge"};
+constexpr const char* kNames[kCalls] = {
+    "reserve", "reserve_at",      "commit", "make_readable", "purge",       "replace",  "decommit", "release",
+    "map",     "resize_in_place", "move",   "advise_huge",   "commit_huge", "map_huge", "guard",    "unguard"};
 
 [[noreturn]] void illegal(Call kind, const char* why, const void* address, std::size_t bytes) {
   std::fprintf(stderr, "fake memory: illegal %s(%p, %zu): %s\n", kNames[static_cast<std::size_t>(kind)], address, bytes,
@@ -128,6 +128,7 @@ struct World {
   std::uintptr_t ground = 0;
   std::uintptr_t next_place = 0;
   std::size_t page = 4096;
+  bool has_guards = false;
   std::size_t counts[kCalls] = {};
 };
 
@@ -261,6 +262,11 @@ void set_page_size(std::size_t bytes) {
   world().page = bytes;
 }
 
+void have_guards(bool has_guards) {
+  const Guard guard(world().mutex);
+  world().has_guards = has_guards;
+}
+
 void fail_call(std::size_t n) {
   const Guard guard(world().mutex);
   world().refusals.any_in = n;
@@ -362,6 +368,7 @@ void forget_everything(void (*visit)(std::uintptr_t start, std::uintptr_t end)) 
   w.refused = false;
   w.next_place = 0;
   w.page = 4096;
+  w.has_guards = false;
   for (std::size_t& count : w.counts) count = 0;
 }
 
@@ -504,11 +511,25 @@ void* move(void* address, std::size_t old_bytes, std::size_t new_bytes) {
   return target;
 }
 
-// As a kernel that has no guards inside of mappings.
 bool guard(void* address, std::size_t bytes) {
   const Guard lock(world().mutex);
-  check_range(Call::kPurge, address, bytes);
-  return false;
+  check_range(Call::kGuard, address, bytes);
+  check_state(Call::kGuard, address, bytes, "not all of it is usable", fake::is_usable_state);
+  if (!world().has_guards || !fake::begin(Call::kGuard, 0, 0)) return false;
+  fake::set_fresh(address_of(address), bytes, PROT_NONE);
+  world().books.set(address_of(address), address_of(address) + bytes, State::kGuarded);
+  return true;
+}
+
+bool unguard(void* address, std::size_t bytes) {
+  const Guard lock(world().mutex);
+  check_range(Call::kUnguard, address, bytes);
+  check_state(Call::kUnguard, address, bytes, "not all of it is guarded",
+              [](State state) { return state == State::kGuarded; });
+  if (!fake::begin(Call::kUnguard, 0, 0)) return false;
+  fake::set_fresh(address_of(address), bytes, PROT_READ | PROT_WRITE);
+  world().books.set(address_of(address), address_of(address) + bytes, State::kUsable);
+  return true;
 }
 
 bool advise_huge(void* address, std::size_t bytes, bool) {

@@ -24,11 +24,16 @@ enum class Call : std::uint8_t {
   kAdviseHuge,
   kCommitHuge,
   kMapHuge,
+  kGuard,
+  kUnguard,
 };
-inline constexpr std::size_t kCalls = 14;
+inline constexpr std::size_t kCalls = 16;
 
 // The page size that os::page_size() tells; a multiple of the kernel's own.
 void set_page_size(std::size_t bytes);
+
+// Whether the kernel played has guards inside of mappings; at first it has none.
+void have_guards(bool has_guards);
 
 // Refusals. The n-th call from now on fails once; 1 is the next. The second form counts calls of one kind only.
 void fail_call(std::size_t n);
@@ -59,7 +64,7 @@ std::size_t pool_bytes();
 bool is_mapped(const void* address, std::size_t bytes);
 bool is_usable(const void* address, std::size_t bytes);
 
-// Unmap everything; counters to 0, refusals off, the page size 4 KiB. `visit` sees each range first.
+// Unmap everything; counters to 0, refusals off, the page size 4 KiB, no guards. `visit` sees each range first.
 void forget_everything(void (*visit)(std::uintptr_t start, std::uintptr_t end));
 
 }  // namespace arenite::fake

@@ -13,6 +13,7 @@
 #include "heap/huge_use.h"
 #include "heap/large_mappings.h"
 #include "heap/sampled_slots.h"
+#include "heap/span_guard.h"
 #include "policy/options.h"
 
 namespace arenite::fake {
@@ -44,6 +45,7 @@ void FreshProcess::renew() {
   sealed.link_secret = 0x5bd1e995a7c3d960;
   arenas_made = 0;
   arenas_slack = 0;
+  mapped_span_guards = 0;
   make_new(&damage_log);
   make_new(&options);
   make_new(&footprint);

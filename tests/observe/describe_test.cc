@@ -9,6 +9,7 @@
 #include "fake/process.h"
 #include "heap/large_mappings.h"
 #include "heap/sampled_slots.h"
+#include "policy/options.h"
 
 namespace arenite {
 namespace {
@@ -44,6 +45,18 @@ TEST_F(DescribeTest, TellsOfRunsAndMappings) {
   ASSERT_TRUE(cache_.arena()->give_run(run));
   EXPECT_EQ(text(run), "a freed run, arena 1");
   EXPECT_EQ(text(large_mappings.take(1_MiB, 16)), "a large mapping of 1048576 bytes");
+}
+
+TEST_F(DescribeTest, TellsOfGuardsBehindSpans) {
+  options.set(OptionIndex::harden, feature_bit(Feature::guards));
+  void* const slot = cache_.take_slow(class_for(8000));
+  const std::size_t span = std::size_t{size_class(class_for(8000)).span_units} * kUnitSize;
+  void* const behind = pointer_at(align_down(address_of(slot), kUnitSize) + span);
+  EXPECT_EQ(text(behind), "in a guard behind slots of 8192 bytes (class 36), arena 1");
+  cache_.take_slow(class_for(20000));
+  EXPECT_EQ(
+      text(inside(behind, 5)),
+      "in a guard behind slots of 8192 bytes (class 36) and in front of slots of 20480 bytes (class 41), arena 1");
 }
 
 TEST_F(DescribeTest, TellsOfSampledBlocks) {

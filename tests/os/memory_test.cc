@@ -38,6 +38,7 @@ void* map(std::size_t bytes, std::size_t alignment);
 bool resize_in_place(void* address, std::size_t old_bytes, std::size_t new_bytes);
 void* move(void* address, std::size_t old_bytes, std::size_t new_bytes);
 bool guard(void* address, std::size_t bytes);
+bool unguard(void* address, std::size_t bytes);
 bool advise_huge(void* address, std::size_t bytes, bool wanted);
 bool commit_huge(void* address, std::size_t bytes, std::size_t huge_page_size);
 void* map_huge(std::size_t bytes, std::size_t alignment, std::size_t huge_page_size);
@@ -160,6 +161,10 @@ TEST(Memory, GuardsLetNobodyInAndTakeNoMappingOfTheirOwn) {
   memory[page] = memory[2 * page - 1] = 1;
   EXPECT_DEATH(memory[page - 1] = 1, "");
   EXPECT_DEATH(memory[2 * page] = 1, "");
+  ASSERT_TRUE(real_os::unguard(memory + 2 * page, page));
+  EXPECT_TRUE(all_zero(memory + 2 * page, page));
+  memory[2 * page] = 1;
+  EXPECT_DEATH(memory[page - 1] = 1, "");
   EXPECT_TRUE(real_os::release(memory, 3 * page));
 }
 

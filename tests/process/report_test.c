@@ -1,38 +1,9 @@
 // Reports come out whole where it is hard to report: in a signal handler, in a forked child, on a small or a smashed
 // stack, with stderr closed, while the program's own handler of SIGABRT uses the heap or is wrong again.
-#include "support.h"
-
-enum { kTextSize = 16384 };
-static char text[kTextSize];
-
-// Runs `body` in a child of its own, and keeps what it writes to stderr. The wait status.
-static int run(void (*body)(void)) {
-  int ends[2];
-  REQUIRE(pipe(ends) == 0);
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    const struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CORE, &none);
-    alarm(20);
-    dup2(ends[1], 2);
-    close(ends[0]);
-    close(ends[1]);
-    body();
-    _exit(0);
-  }
-  close(ends[1]);
-  size_t length = 0;
-  for (ssize_t count; (count = read(ends[0], text + length, kTextSize - 1 - length)) > 0;) length += (size_t)count;
-  text[length] = 0;
-  close(ends[0]);
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  return status;
-}
+#include "reported.h"
 
 static void expect_abort(void (*body)(void), const char* first_line, const char* what) {
-  const int status = run(body);
+  const int status = run_reported(body);
   if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT) fail("%s: ended with status 0x%x: %s", what, status, text);
   if (strncmp(text, first_line, strlen(first_line)) != 0) fail("%s: reported: %s", what, text);
 }
@@ -153,7 +124,7 @@ int main(void) {
   REQUIRE(count_of("handled\n") == 1);
   expect_abort(with_handler_that_is_wrong_again, double_free_line, "with a handler that is wrong again");
   REQUIRE(count_of("double free") == 1 && count_of("arenite: misuse inside of a report\n") == 1);
-  REQUIRE(WIFEXITED(run(in_four_threads_at_once)));
+  REQUIRE(WIFEXITED(run_reported(in_four_threads_at_once)));
   REQUIRE(count_of("double free detected") == 4 && count_of("called from") == 4);
   expect_abort(for_crash_tools, double_free_line, "for crash tools");
   if (dlsym(RTLD_DEFAULT, "__abort_msg") != NULL) REQUIRE(count_of("found\n") == 1);

@@ -1,10 +1,9 @@
 // A sampled block tells of each kind of misuse, with who allocated and who freed it; the process ends as it would
 // without. A handler that the program has, and a program that makes no mistake, notice nothing.
 // TEST-PRELOAD: no
-#include "support.h"
+#include "reported.h"
 
-enum { kTextSize = 32768, kBlocks = 300, kSize = 100 };
-static char text[kTextSize];
+enum { kBlocks = 300, kSize = 100 };
 
 __attribute__((noinline)) static unsigned char* take(void) {
   unsigned char* const block = (unsigned char*)hide(malloc(kSize));
@@ -102,8 +101,10 @@ static const struct Case cases[] = {
     {"be_right", be_right, 0, {"", "", "", ""}},
 };
 
+static const struct Case* which;
+
 // Misuse only of a sampled block, of the first that stands where the misuse is seen.
-static void run_case(const struct Case* which) {
+static void run_case(void) {
   for (int i = 0; i < 64 * kBlocks; i++) {
     unsigned char* const block = take();
     const int is_sampled = malloc_usable_size(block) == kSize;  // others are as large as their class
@@ -119,45 +120,28 @@ static void run_case(const struct Case* which) {
   }
 }
 
-static int run(char* library, const char* name) {
-  int ends[2];
-  REQUIRE(pipe(ends) == 0);
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    const struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CORE, &none);
-    alarm(20);
-    dup2(ends[1], 2);
-    setenv("LD_PRELOAD", library, 1);
-    setenv("ARENITE_OPTIONS", "harden=1,+sampled:sample_interval=10", 1);
-    execl("/proc/self/exe", "/proc/self/exe", name, (char*)NULL);
-    _exit(9);
-  }
-  close(ends[1]);
-  size_t length = 0;
-  for (ssize_t count; (count = read(ends[0], text + length, kTextSize - 1 - length)) > 0;) length += (size_t)count;
-  text[length] = 0;
-  close(ends[0]);
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  return status;
+static void start_case(void) {
+  setenv("LD_PRELOAD", getenv("TEST_LIB"), 1);
+  setenv("ARENITE_OPTIONS", "harden=1,+sampled:sample_interval=10", 1);
+  execl("/proc/self/exe", "/proc/self/exe", which->name, (char*)NULL);
+  _exit(9);
 }
 
 int main(int argc, char** argv) {
   enum { kCases = sizeof cases / sizeof *cases };
   if (argc > 1) {
     for (int i = 0; i < kCases; i++) {
-      if (strcmp(cases[i].name, argv[1]) == 0) run_case(&cases[i]);
+      if (strcmp(cases[i].name, argv[1]) != 0) continue;
+      which = &cases[i];
+      run_case();
     }
     return 0;
   }
-  char* const library = getenv("TEST_LIB");
-  if (library == NULL) fail("TEST_LIB is not set");
+  if (getenv("TEST_LIB") == NULL) fail("TEST_LIB is not set");
   unsetenv("LD_PRELOAD");
   for (int i = 0; i < kCases; i++) {
-    const struct Case* const which = &cases[i];
-    const int status = run(library, which->name);
+    which = &cases[i];
+    const int status = run_reported(start_case);
     if ((WIFSIGNALED(status) ? WTERMSIG(status) : 0) != which->signal || (which->signal == 0 && status != 0)) {
       fail("%s: ended with status 0x%x: %s", which->name, status, text);
     }
