@@ -75,6 +75,12 @@ MAPPINGS = (
     SECONDS,
     PEAK,
 )
+FORK = (
+    Figure("fork_us", "fork, µs"),
+    Figure("first_us", "first malloc in the child, µs", digits=1),
+    Figure("second_us", "second malloc in the child, µs", digits=2),
+    PEAK,
+)
 PATTERN = (SECONDS, OPERATIONS, USER, SYSTEM, PEAK)
 
 
@@ -95,6 +101,10 @@ class Workload:
 
 def memory(*row, **more):
     return Workload("memory", *row, **more)
+
+
+def fork(*row, **more):
+    return Workload("fork", *row, **more)
 
 
 WORKLOADS = (
@@ -126,6 +136,10 @@ WORKLOADS = (
     *(memory(f"mstress_{threads}", "mstress", f"threads={threads}", f"threads={threads} operations=1000000",
              f"all sizes and lifetimes, blocks exchanged by {threads} threads", PATTERN, 3)
       for threads in (2, 16)),
+    fork("fork_4gib", "fork", "threads=64 mib=4096 forks=50", "threads=64 mib=256 forks=10",
+         "forks of a process with 4 GiB in the arenas of 64 threads", FORK, 8, 1),
+    fork("fork_small", "fork", "threads=1 mib=16 forks=1000", "threads=1 mib=16 forks=50",
+         "forks of a process with 16 MiB and one thread more", FORK, 1),
 )
 
 SUITES = tuple(dict.fromkeys(workload.suite for workload in WORKLOADS))
