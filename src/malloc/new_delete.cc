@@ -4,6 +4,7 @@
 #include "malloc/allocate.h"
 #include "malloc/cxx_runtime.h"
 #include "malloc/fast_path.h"
+#include "malloc/no_memory.h"
 
 using namespace arenite;
 
@@ -16,7 +17,8 @@ constexpr BlockOrigin kArray = BlockOrigin::kNewArray;
 template <BlockOrigin kOrigin>
 ARENITE_NOINLINE void* new_slow(std::size_t size, std::size_t alignment) {
   for (;;) {
-    if (void* const pointer = allocate(size, alignment, kOrigin).pointer; pointer != nullptr) return pointer;
+    void* const block = or_no_memory(allocate(size, alignment, kOrigin).pointer);
+    if (block != nullptr) return block;
     const std::new_handler handler = installed_new_handler();
     if (handler == nullptr) throw_bad_alloc();
     handler();
@@ -32,11 +34,11 @@ ARENITE_ALWAYS_INLINE void* new_plain(std::size_t size) {
 // The new-handler is asked as by the throwing forms; what it throws ends as null.
 template <BlockOrigin kOrigin>
 ARENITE_NOINLINE void* new_nothrow_slow(std::size_t size, std::size_t alignment) {
-  if (void* const pointer = allocate(size, alignment, kOrigin).pointer; pointer != nullptr) return pointer;
-  if (installed_new_handler() == nullptr) return nullptr;
-  void* const pointer = new_or_null(size, alignment);
-  if (pointer != nullptr && kOrigin != BlockOrigin::kNew) set_origin(pointer, kOrigin);
-  return pointer;
+  void* block = or_no_memory(allocate(size, alignment, kOrigin).pointer);
+  if (block != nullptr || installed_new_handler() == nullptr) return block;
+  block = new_or_null(size, alignment);
+  if (block != nullptr && kOrigin != BlockOrigin::kNew) set_origin(block, kOrigin);
+  return block;
 }
 
 template <BlockOrigin kOrigin>

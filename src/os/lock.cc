@@ -5,6 +5,7 @@
 #include "base/build.h"
 #include "base/checks.h"
 #include "os/clock.h"
+#include "os/console.h"
 #include "os/fork.h"
 #include "os/syscall.h"
 
@@ -30,6 +31,15 @@ void sleep_on(const std::uint32_t* word, std::uint32_t value) {
   system_call(SYS_futex, as_argument(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value), /*timeout=*/0);
 }
 
+// What the interrupted call was changing is half done, and it would wait for ever for its own end.
+[[noreturn]] ARENITE_COLD void end_interrupted_call() {
+  write_all(
+      kStandardError,
+      "arenite: a signal handler uses the heap in the middle of a call of malloc or free that it has interrupted; "
+      "handlers may only call what is safe in signals\n");
+  abort_process();
+}
+
 }  // namespace
 
 void Lock::note_acquire() const {
@@ -47,7 +57,7 @@ void Lock::note_release() const {
 void Lock::acquire_slow() {
   const std::uint32_t me = thread_number();
   if (held_by_me()) {
-    ARENITE_CHECK(held_for_fork_);
+    if (!held_for_fork_) end_interrupted_call();
     ++nested_;
     return;
   }

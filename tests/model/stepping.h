@@ -63,7 +63,7 @@ class Stop {
   bool pass() {
     if (steps < step_) return true;
     stopped_ = true;
-    while (!goes_on_) sched_yield();
+    while (!goes_on_) usleep(5);
     return false;
   }
   bool is_stopped() const { return stopped_; }

@@ -110,7 +110,7 @@ TEST(LockDeathTest, TheOwnerCannotAcquireAgain) {
         lock.acquire();
         lock.acquire();
       },
-      "internal check failed");
+      "a signal handler uses the heap");
 }
 
 TEST(LockFork, AFreeLockIsHeldAcrossForkAndUsableOnBothSides) {

@@ -47,25 +47,25 @@ static const Kind kinds[] = {
 
 enum { kKinds = sizeof kinds / sizeof *kinds };
 
-static int has_one_arena(void) { return getenv("MALLOC_ARENA_MAX") != NULL; }
+__attribute__((unused)) static int has_one_arena(void) { return getenv("MALLOC_ARENA_MAX") != NULL; }
 
 // Held for writing while damage is done: in the middle of a call it could undo what the call has just seen to be right.
 static pthread_rwlock_t calls;
 
-static void set_up_calls(void) {
+__attribute__((unused)) static void set_up_calls(void) {
   pthread_rwlockattr_t attributes;
   REQUIRE(pthread_rwlockattr_init(&attributes) == 0);
   REQUIRE(pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) == 0);
   REQUIRE(pthread_rwlock_init(&calls, &attributes) == 0);
 }
 
-static void damage_between_calls(const Kind* kind, char* block) {
+__attribute__((unused)) static void damage_between_calls(const Kind* kind, char* block) {
   pthread_rwlock_wrlock(&calls);
   kind->damage(block);
   pthread_rwlock_unlock(&calls);
 }
 
-static void step_between_damage(Work* work) {
+__attribute__((unused)) static void step_between_damage(Work* work) {
   pthread_rwlock_rdlock(&calls);
   step(work);
   pthread_rwlock_unlock(&calls);

@@ -81,12 +81,6 @@ Taken take_by_new(GivenBy given_by, std::size_t alignment, New take) {
   }
 }
 
-// The operators promise nothing about errno.
-Taken take_by_nothrow(void* block, GivenBy given_by) {
-  if (block == nullptr) errno = ENOMEM;
-  return {block, kAlignment, given_by};
-}
-
 constexpr unsigned kFunctions = 15;
 
 Taken take(unsigned function, std::size_t size, std::size_t alignment) {
@@ -119,9 +113,9 @@ Taken take(unsigned function, std::size_t size, std::size_t alignment) {
     case 12:
       return take_by_new(GivenBy::kAlignedDelete, 512, [&] { return operator new (size, std::align_val_t{512}); });
     case 13:
-      return take_by_nothrow(operator new(size, std::nothrow), GivenBy::kDelete);
+      return {operator new(size, std::nothrow), kAlignment, GivenBy::kDelete};
     default:
-      return take_by_nothrow(operator new[](size, std::nothrow), GivenBy::kDeleteArray);
+      return {operator new[](size, std::nothrow), kAlignment, GivenBy::kDeleteArray};
   }
 }
 
