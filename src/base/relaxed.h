@@ -9,12 +9,14 @@ namespace arenite {
 
 template <typename T>
 ARENITE_ALWAYS_INLINE T relaxed_load(const T* place) {
-  return __atomic_load_n(place, __ATOMIC_RELAXED);
+  T value;
+  __atomic_load(place, &value, __ATOMIC_RELAXED);
+  return value;
 }
 
 template <typename T>
 ARENITE_ALWAYS_INLINE void relaxed_store(T* place, T value) {
-  __atomic_store_n(place, value, __ATOMIC_RELAXED);
+  __atomic_store(place, &value, __ATOMIC_RELAXED);
 }
 
 // The same for an aligned word in the fast paths. g++ computes the address of a thread's variable for an atomic access,
