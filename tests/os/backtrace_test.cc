@@ -197,8 +197,16 @@ TEST(Backtrace, ReturnAddressesAreBehindCalls) {
   EXPECT_FALSE(is_return_address(0x4141414141414141));
 }
 
+// Behind no call, which other functions may be: one that never returns can be the last instruction before them.
+extern "C" void starts_behind_no_call();
+__asm__(
+    ".pushsection .text\n"
+    ".skip 16, 0x90\n"
+    "starts_behind_no_call: ret\n"
+    ".popsection");
+
 TEST(Backtrace, AFunctionsStartIsNoReturnAddress) {
-  alignas(16) std::uintptr_t functions[2] = {0, reinterpret_cast<std::uintptr_t>(&walk_in_thread)};
+  alignas(16) std::uintptr_t functions[2] = {0, reinterpret_cast<std::uintptr_t>(&starts_behind_no_call)};
   std::uintptr_t out[kMost];
   ASSERT_EQ(backtrace_from(functions, out, kMost), 1U);
   EXPECT_FALSE(is_return_address(out[0]));
